@@ -96,56 +96,56 @@ var table = []Launch{
 		k, err := launchers.AddScalarBF16In(c)
 		cfg := k.Grid(1)
 		return k.Kernel(), cfg, func(on driver.Doer) error {
-			return k.Do(on, cfg, a.bf16, 0, a.bf16, 0)
+			return k.Do(on, cfg, a.bf16, 0, a.bf16, launchers.BF16{})
 		}, err
 	}},
 	{"arith_bf16.ptx", "mul_scalar_bf16", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
 		k, err := launchers.MulScalarBF16In(c)
 		cfg := k.Grid(1)
 		return k.Kernel(), cfg, func(on driver.Doer) error {
-			return k.Do(on, cfg, a.bf16, 0, a.bf16, 0)
+			return k.Do(on, cfg, a.bf16, 0, a.bf16, launchers.BF16{})
 		}, err
 	}},
 	{"arith_bf16.ptx", "max_scalar_bf16", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
 		k, err := launchers.MaxScalarBF16In(c)
 		cfg := k.Grid(1)
 		return k.Kernel(), cfg, func(on driver.Doer) error {
-			return k.Do(on, cfg, a.bf16, 0, a.bf16, 0)
+			return k.Do(on, cfg, a.bf16, 0, a.bf16, launchers.BF16{})
 		}, err
 	}},
 	{"arith_bf16.ptx", "min_scalar_bf16", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
 		k, err := launchers.MinScalarBF16In(c)
 		cfg := k.Grid(1)
 		return k.Kernel(), cfg, func(on driver.Doer) error {
-			return k.Do(on, cfg, a.bf16, 0, a.bf16, 0)
+			return k.Do(on, cfg, a.bf16, 0, a.bf16, launchers.BF16{})
 		}, err
 	}},
 	{"arith_bf16.ptx", "sub_scalar_bf16", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
 		k, err := launchers.SubScalarBF16In(c)
 		cfg := k.Grid(1)
 		return k.Kernel(), cfg, func(on driver.Doer) error {
-			return k.Do(on, cfg, a.bf16, 0, a.bf16, 0)
+			return k.Do(on, cfg, a.bf16, 0, a.bf16, launchers.BF16{})
 		}, err
 	}},
 	{"arith_bf16.ptx", "div_scalar_bf16", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
 		k, err := launchers.DivScalarBF16In(c)
 		cfg := k.Grid(1)
 		return k.Kernel(), cfg, func(on driver.Doer) error {
-			return k.Do(on, cfg, a.bf16, 0, a.bf16, 0)
+			return k.Do(on, cfg, a.bf16, 0, a.bf16, launchers.BF16{})
 		}, err
 	}},
 	{"arith_bf16.ptx", "subfrom_scalar_bf16", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
 		k, err := launchers.SubfromScalarBF16In(c)
 		cfg := k.Grid(1)
 		return k.Kernel(), cfg, func(on driver.Doer) error {
-			return k.Do(on, cfg, a.bf16, 0, a.bf16, 0)
+			return k.Do(on, cfg, a.bf16, 0, a.bf16, launchers.BF16{})
 		}, err
 	}},
 	{"arith_bf16.ptx", "divinto_scalar_bf16", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
 		k, err := launchers.DivintoScalarBF16In(c)
 		cfg := k.Grid(1)
 		return k.Kernel(), cfg, func(on driver.Doer) error {
-			return k.Do(on, cfg, a.bf16, 0, a.bf16, 0)
+			return k.Do(on, cfg, a.bf16, 0, a.bf16, launchers.BF16{})
 		}, err
 	}},
 	{"arith_f16.ptx", "add_f16", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
@@ -194,56 +194,56 @@ var table = []Launch{
 		k, err := launchers.AddScalarF16In(c)
 		cfg := k.Grid(1)
 		return k.Kernel(), cfg, func(on driver.Doer) error {
-			return k.Do(on, cfg, a.f16, 0, a.f16, 0)
+			return k.Do(on, cfg, a.f16, 0, a.f16, launchers.F16{})
 		}, err
 	}},
 	{"arith_f16.ptx", "mul_scalar_f16", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
 		k, err := launchers.MulScalarF16In(c)
 		cfg := k.Grid(1)
 		return k.Kernel(), cfg, func(on driver.Doer) error {
-			return k.Do(on, cfg, a.f16, 0, a.f16, 0)
+			return k.Do(on, cfg, a.f16, 0, a.f16, launchers.F16{})
 		}, err
 	}},
 	{"arith_f16.ptx", "max_scalar_f16", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
 		k, err := launchers.MaxScalarF16In(c)
 		cfg := k.Grid(1)
 		return k.Kernel(), cfg, func(on driver.Doer) error {
-			return k.Do(on, cfg, a.f16, 0, a.f16, 0)
+			return k.Do(on, cfg, a.f16, 0, a.f16, launchers.F16{})
 		}, err
 	}},
 	{"arith_f16.ptx", "min_scalar_f16", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
 		k, err := launchers.MinScalarF16In(c)
 		cfg := k.Grid(1)
 		return k.Kernel(), cfg, func(on driver.Doer) error {
-			return k.Do(on, cfg, a.f16, 0, a.f16, 0)
+			return k.Do(on, cfg, a.f16, 0, a.f16, launchers.F16{})
 		}, err
 	}},
 	{"arith_f16.ptx", "sub_scalar_f16", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
 		k, err := launchers.SubScalarF16In(c)
 		cfg := k.Grid(1)
 		return k.Kernel(), cfg, func(on driver.Doer) error {
-			return k.Do(on, cfg, a.f16, 0, a.f16, 0)
+			return k.Do(on, cfg, a.f16, 0, a.f16, launchers.F16{})
 		}, err
 	}},
 	{"arith_f16.ptx", "div_scalar_f16", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
 		k, err := launchers.DivScalarF16In(c)
 		cfg := k.Grid(1)
 		return k.Kernel(), cfg, func(on driver.Doer) error {
-			return k.Do(on, cfg, a.f16, 0, a.f16, 0)
+			return k.Do(on, cfg, a.f16, 0, a.f16, launchers.F16{})
 		}, err
 	}},
 	{"arith_f16.ptx", "subfrom_scalar_f16", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
 		k, err := launchers.SubfromScalarF16In(c)
 		cfg := k.Grid(1)
 		return k.Kernel(), cfg, func(on driver.Doer) error {
-			return k.Do(on, cfg, a.f16, 0, a.f16, 0)
+			return k.Do(on, cfg, a.f16, 0, a.f16, launchers.F16{})
 		}, err
 	}},
 	{"arith_f16.ptx", "divinto_scalar_f16", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
 		k, err := launchers.DivintoScalarF16In(c)
 		cfg := k.Grid(1)
 		return k.Kernel(), cfg, func(on driver.Doer) error {
-			return k.Do(on, cfg, a.f16, 0, a.f16, 0)
+			return k.Do(on, cfg, a.f16, 0, a.f16, launchers.F16{})
 		}, err
 	}},
 	{"arith_f32.ptx", "add_f32", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
@@ -838,14 +838,14 @@ var table = []Launch{
 		k, err := launchers.AxpyF16In(c)
 		cfg := k.Grid(1)
 		return k.Kernel(), cfg, func(on driver.Doer) error {
-			return k.Do(on, cfg, a.f16, 0, 0, a.f16)
+			return k.Do(on, cfg, a.f16, 0, launchers.F16{}, a.f16)
 		}, err
 	}},
 	{"axpy.ptx", "axpy_bf16", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
 		k, err := launchers.AxpyBF16In(c)
 		cfg := k.Grid(1)
 		return k.Kernel(), cfg, func(on driver.Doer) error {
-			return k.Do(on, cfg, a.bf16, 0, 0, a.bf16)
+			return k.Do(on, cfg, a.bf16, 0, launchers.BF16{}, a.bf16)
 		}, err
 	}},
 	{"axpy.ptx", "axpy_f32", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
@@ -1741,14 +1741,14 @@ var table = []Launch{
 		k, err := launchers.IotaF16In(c)
 		cfg := k.Grid(1)
 		return k.Kernel(), cfg, func(on driver.Doer) error {
-			return k.Do(on, cfg, a.f16, 0, 0, 0)
+			return k.Do(on, cfg, a.f16, 0, launchers.F16{}, launchers.F16{})
 		}, err
 	}},
 	{"iota.ptx", "iota_bf16", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
 		k, err := launchers.IotaBF16In(c)
 		cfg := k.Grid(1)
 		return k.Kernel(), cfg, func(on driver.Doer) error {
-			return k.Do(on, cfg, a.bf16, 0, 0, 0)
+			return k.Do(on, cfg, a.bf16, 0, launchers.BF16{}, launchers.BF16{})
 		}, err
 	}},
 	{"iota.ptx", "iota_f32", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {

@@ -40,7 +40,7 @@ func operands[T kernels.Number]() (a, b []T) {
 }
 
 func isFloat[T kernels.Element]() bool {
-	switch any(T(0)).(type) {
+	switch any(*new(T)).(type) {
 	case float32, float64, kernels.F16, kernels.BF16:
 		return true
 	}
@@ -80,22 +80,28 @@ func pick(x, y float64, first bool) float64 {
 }
 
 func whole[T kernels.Number](op string, a, b T) T {
-	switch op {
-	case "add":
-		return a + b
-	case "sub":
-		return a - b
-	case "mul":
-		return a * b
-	case "max":
-		return max(a, b)
-	case "min":
-		return min(a, b)
+	x, y := integer(a), integer(b)
+	less := x < y
+	if signed[T]() {
+		less = int64(x) < int64(y)
 	}
-	if b == 0 {
-		return 0
+	switch {
+	case op == "add":
+		return fromWord[T](x + y)
+	case op == "sub":
+		return fromWord[T](x - y)
+	case op == "mul":
+		return fromWord[T](x * y)
+	case op == "max" && less, op == "min" && !less:
+		return b
+	case op == "max", op == "min":
+		return a
+	case y == 0:
+		return fromWord[T](0)
+	case signed[T]():
+		return fromWord[T](uint64(int64(x) / int64(y)))
 	}
-	return a / b
+	return fromWord[T](x / y)
 }
 
 func arithmetic[T kernels.Number](k *kit) {

@@ -275,7 +275,7 @@ func sumsInto(k *kit, a driver.MemoryOf[uint8], w *kernels.Workspace) []measured
 func vectors[A, X kernels.NetFloat](k *kit, name string, a, b driver.MemoryOf[uint8]) []measured {
 	k.Helper()
 	m, x := seen[A](k, a, 0), alloc[X](k, 1<<20)
-	k.ok(x.Fill(0))
+	k.ok(x.Fill(*new(X)))
 	y := seen[X](k, b, 0)
 	var list []measured
 	for _, cols := range []int{1024, 4096, 16384, 1 << 20} {

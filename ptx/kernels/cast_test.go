@@ -81,11 +81,11 @@ func integers[S kernels.Element]() (v []S) {
 	for shift := range 64 {
 		for _, off := range []int64{-1, 0, 1} {
 			n := int64(1)<<shift + off
-			switch any(S(0)).(type) {
+			switch any(*new(S)).(type) {
 			case float32, float64, kernels.F16, kernels.BF16:
 				v = append(v, element[S](float64(n)))
 			default:
-				v = append(v, S(n), S(-n), S(n*0x5555+3))
+				v = append(v, fromWord[S](uint64(n)), fromWord[S](uint64(-n)), fromWord[S](uint64(n*0x5555+3)))
 			}
 		}
 	}
@@ -97,32 +97,32 @@ func converted[D, S kernels.Element](v S) D {
 	f := number(v)
 	switch any(v).(type) {
 	case float32, float64, kernels.F16, kernels.BF16:
-		switch any(D(0)).(type) {
+		switch any(*new(D)).(type) {
 		case float32, float64, kernels.F16, kernels.BF16:
 			return nearest[D](f)
 		}
 		return clamped[D](f)
 	}
-	switch any(D(0)).(type) {
+	switch any(*new(D)).(type) {
 	case float32, float64, kernels.F16, kernels.BF16:
-		exact := new(big.Float).SetInt64(int64(v))
-		if _, unsigned := any(v).(uint64); unsigned {
-			exact.SetUint64(uint64(v))
+		exact := new(big.Float).SetUint64(integer(v))
+		if signed[S]() {
+			exact.SetInt64(int64(integer(v)))
 		}
 		return nearestBig[D](exact)
 	}
-	return D(v)
+	return fromWord[D](integer(v))
 }
 
 func clamped[D kernels.Element](f float64) D {
 	bits := 8 * sizeOf[D]()
 	lo, hi := 0.0, math.Ldexp(1, bits)
-	if zero := D(0); zero-1 < 0 { // signed
+	if signed[D]() {
 		lo, hi = -hi/2, hi/2
 	}
 	switch f = math.Trunc(f); {
 	case f != f:
-		return 0
+		return fromWord[D](0)
 	case f <= lo:
 		return fromWord[D](uint64(int64(lo)))
 	case f >= hi && lo < 0:
@@ -133,6 +133,19 @@ func clamped[D kernels.Element](f float64) D {
 		return fromWord[D](uint64(int64(f)))
 	}
 	return fromWord[D](uint64(f))
+}
+
+// integer returns the value of an integer in 64 bits, with the sign extended.
+func integer[T kernels.Element](v T) uint64 {
+	if signed[T]() {
+		return uint64(num.To[int64](v))
+	}
+	return num.To[uint64](v)
+}
+
+// signed reports whether T is a signed integer type.
+func signed[T kernels.Element]() bool {
+	return !isFloat[T]() && number(fromWord[T](math.MaxUint64)) < 0
 }
 
 // fromWord returns the value of type D in the lower bits of a word.
@@ -197,7 +210,7 @@ func TestCastOfAllLengths(t *testing.T) {
 						k.Fatalf("%d elements from %d on: element %d is %v", n, skip, i, got[skip+i].Float32())
 					}
 				}
-				if got[skip+n] != 0 {
+				if got[skip+n].Bits() != 0 {
 					k.Errorf("%d elements from %d on: wrote behind them", n, skip)
 				}
 				k.ok(b.Close())

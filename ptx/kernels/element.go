@@ -89,7 +89,8 @@ func bitsName[T any]() string {
 
 func isFloat[T Element]() bool { return typeOf[T]() >= typeF16 }
 
-// F16 and BF16 are the element types of 16-bit kernels. Package num converts them.
+// F16 and BF16 are the element types of 16-bit kernels. Package num has their conversions and
+// arithmetic.
 type (
 	F16  = num.F16
 	BF16 = num.BF16

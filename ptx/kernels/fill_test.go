@@ -24,12 +24,13 @@ func TestFillSetsWhatItIsGivenAndNothingElse(t *testing.T) {
 
 func fills[T kernels.Element](k *kit, v T) {
 	k.Helper()
+	before := element[T](number(v) - 1)
 	for _, n := range k.lengths() {
 		for _, skip := range []int{0, 1, 5} {
 			b := alloc[T](k, n+skip+3)
-			k.ok(b.Fill(v - 1))
+			k.ok(b.Fill(before))
 			k.run(kernels.Fill(b.View(skip, skip+n), v))
-			want := slices.Repeat([]T{v - 1}, n+skip+3)
+			want := slices.Repeat([]T{before}, n+skip+3)
 			for i := range n {
 				want[skip+i] = v
 			}

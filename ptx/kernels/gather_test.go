@@ -21,8 +21,8 @@ func gathers[T kernels.Element, I kernels.Index](k *kit) {
 	index := []I{8, 0, 3, 3, -1, 9, 1, 1 << 30, 7, -1 << 31, 2}
 	for _, width := range []int{1, 2, 3, 8, 16, 100, 513} {
 		values := elements[T](random(rows*width, 9))
-		for i := range values { // float NaNs would not compare equal
-			values[i] = T(i%100 + 1)
+		for i := range values { // bit patterns that are not NaNs, which would not compare equal
+			values[i] = fromWord[T](uint64(i%100 + 1))
 		}
 		for _, skip := range []int{0, 1} {
 			src := device(k, skip, values)
@@ -32,7 +32,7 @@ func gathers[T kernels.Element, I kernels.Index](k *kit) {
 				compare(k, "gather", host(k, dst), func(i int) T {
 					row := int(index[i/width])
 					if row < 0 || row >= rows {
-						return 0
+						return fromWord[T](0)
 					}
 					return values[row*width+i%width]
 				})

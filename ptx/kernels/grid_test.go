@@ -39,7 +39,7 @@ func TestAGridOfAnySizeDoesAllElements(t *testing.T) {
 			for i, m := range []driver.View[float32]{a, b, odd} {
 				k.ok(m.CopyFrom(before[i]))
 			}
-			k.ok(half.Fill(0))
+			k.ok(half.Fill(kernels.F16{}))
 			k.ok(op.SetConfig(driver.LaunchConfig{Grid: driver.D1(2), Block: driver.D1(256)}))
 			k.run(op, nil)
 			for i, m := range []driver.View[float32]{a, b, odd} {

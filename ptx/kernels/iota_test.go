@@ -29,7 +29,7 @@ func counts[T kernels.Element](k *kit, start, step T) {
 		b := alloc[T](k, n+2)
 		k.run(kernels.Iota(b.View(1, n+1), start, step))
 		all := host(k, b)
-		if all[0] != 0 || all[n+1] != 0 {
+		if number(all[0]) != 0 || number(all[n+1]) != 0 {
 			k.Errorf("%T, %d: wrote beside the memory", start, n)
 		}
 		for i, got := range all[1 : n+1] {
@@ -45,5 +45,5 @@ func nth[T kernels.Element](start, step T, i int) T {
 	case float32, float64, kernels.F16, kernels.BF16:
 		return nearest[T](math.FMA(float64(i), number(step), number(start)))
 	}
-	return start + T(i)*step
+	return fromWord[T](integer(start) + uint64(i)*integer(step))
 }

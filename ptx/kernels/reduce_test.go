@@ -8,6 +8,7 @@ import (
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/graph/dataflow"
 	"github.com/purecuda/cuda/ptx/kernels"
+	"github.com/purecuda/cuda/ptx/num"
 )
 
 // workspace returns a workspace that the test closes when it ends.
@@ -215,8 +216,8 @@ func specials[T kernels.Ordered](k *kit, w *kernels.Workspace) {
 
 // The bits of NaNs of both signs, quiet and signalling.
 var (
-	nansF16  = []kernels.F16{0xfe00, 0x7e00, 0x7fff, 0xffff, 0x7c01, 0xfd23}
-	nansBF16 = []kernels.BF16{0xffc0, 0x7fc0, 0x7fff, 0xffff, 0x7f81, 0xffa5}
+	nansF16  = floatsOf(num.F16FromBits, 0xfe00, 0x7e00, 0x7fff, 0xffff, 0x7c01, 0xfd23)
+	nansBF16 = floatsOf(num.BF16FromBits, 0xffc0, 0x7fc0, 0x7fff, 0xffff, 0x7f81, 0xffa5)
 )
 
 // Argmax must return the first NaN of a row. Neither the bits of any NaN nor preceding
@@ -231,7 +232,7 @@ func TestTheFirstNaNIsTheLargestWhateverItsBits(t *testing.T) {
 	})
 }
 
-func floatsOf[T any, B uint32 | uint64](value func(B) T, patterns ...B) (v []T) {
+func floatsOf[T any, B uint16 | uint32 | uint64](value func(B) T, patterns ...B) (v []T) {
 	for _, p := range patterns {
 		v = append(v, value(p))
 	}

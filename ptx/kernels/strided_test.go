@@ -42,7 +42,7 @@ func strides[T kernels.Element](k *kit, skip, size int, shape []int, to, from ke
 	k.Helper()
 	values, want := make([]T, size), make([]T, size)
 	for i := range values {
-		values[i] = T(i%120 + 1)
+		values[i] = fromWord[T](uint64(i%120 + 1))
 	}
 	walk(shape, to, from, func(t, s int) { want[t] = values[s] })
 	dst, src := device(k, skip, make([]T, size)), device(k, 2*skip, values)

@@ -25,7 +25,7 @@ func transposes[T kernels.Element](k *kit) {
 		batches, rows, columns := s[0], s[1], s[2]
 		values := make([]T, batches*rows*columns)
 		for i := range values {
-			values[i] = T(i)
+			values[i] = fromWord[T](uint64(i))
 		}
 		dst, src := device(k, 3, make([]T, len(values))), device(k, 1, values)
 		k.run(kernels.Transpose(dst, src, batches, rows, columns))

@@ -44,7 +44,7 @@ func geluArgument(x float64) float64 { return 2 * math.Sqrt(2/math.Pi) * (x + 0.
 // float64 reference rounds a square of x before it calls exp, and exp multiplies that error by
 // about x².
 func inArgument[T kernels.Float](x float64) float64 {
-	if _, wide := any(T(0)).(float64); wide && x < 0 {
+	if _, wide := any(*new(T)).(float64); wide && x < 0 {
 		return x * x
 	}
 	return 0
@@ -57,7 +57,7 @@ func (f *function[T]) slack(x float64) float64 {
 	if f.more != nil {
 		ulps += f.more(x)
 	}
-	switch any(T(0)).(type) {
+	switch any(*new(T)).(type) {
 	case float64:
 		return ulps + 2
 	case float32:

@@ -41,8 +41,8 @@
 // A pointer to elements of unknown type accepts any driver.Memory. Ptx2go recognizes a
 // .u64 as a pointer by its uses in the body of the kernel. The names of C++ kernels are
 // demangled: scan<unsigned> of namespace ops becomes OpsScanUint32. __half and
-// __nv_bfloat16 become num.F16 and num.BF16. A struct passed by value becomes a Go struct
-// with the padding of C. Its size is checked at compile time. A struct that cannot be
+// __nv_bfloat16 become num.F16 and num.BF16, and __nv_fp8_e4m3 and __nv_fp8_e5m2 become
+// num.E4M3 and num.E5M2. A struct passed by value becomes a Go struct with the padding of C. Its size is checked at compile time. A struct that cannot be
 // parsed becomes an array of bytes.
 //
 // # Comments
@@ -61,7 +61,7 @@
 // the kernel accesses the memory. Package graph derives edges from them. The word raw
 // makes the parameter a plain address of type driver.CUdeviceptr. The name is followed by
 // the Go type of the value or of the elements of the memory. The type is a number,
-// num.F16, num.BF16, an array, or a type of the package. The other directives:
+// a type of package num, an array, or a type of the package. The other directives:
 //
 //	block 16x16   the blocks of Grid, where the kernel does not fix them
 //	name Add      the Go name

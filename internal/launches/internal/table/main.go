@@ -124,7 +124,7 @@ var views = map[string]string{
 func argument(t ast.Expr) (string, error) {
 	switch t := t.(type) {
 	case *ast.Ident:
-		if views[t.Name] != "" {
+		if views[t.Name] != "" && t.Name != "F16" && t.Name != "BF16" {
 			return "0", nil
 		}
 		return "launchers." + t.Name + "{}", nil

@@ -30,6 +30,20 @@ extern "C" __global__ __launch_bounds__(256, 2) void k(
 		"driver.In(xs), rows, driver.In(table), count")
 }
 
+func TestEightBitFloatsAreTheLibrarysTypes(t *testing.T) {
+	files, err := generate(t, Options{}, "a.ptx", head+entry("", "k", `.param .u64 k_param_0, .param .align 1 .b8 k_param_1[1],
+		.param .u8 k_param_2, .param .align 1 .b8 k_param_3[2]`), "a.cu", `
+struct Pair { __nv_fp8_e5m2 a, b; };
+// ptx2go: c num.E4M3
+extern "C" __global__ void k(const __nv_fp8_e4m3 *x, __nv_fp8_e5m2 y, unsigned char c, Pair p);
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	contains(t, files["a_ptx.go"], "x driver.MemoryOf[num.E4M3], y num.E5M2, c num.E4M3, p Pair)", "\tA num.E5M2\n\tB num.E5M2\n",
+		`"github.com/purecuda/cuda/ptx/num"`)
+}
+
 func TestStructsHaveTheLayoutOfC(t *testing.T) {
 	c := parseC("a.cu", `
 #define N 3

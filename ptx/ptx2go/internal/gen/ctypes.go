@@ -25,7 +25,7 @@ var ctypes = map[string]ctype{
 	"size_t": {"uint64", 8, 8}, "ptrdiff_t": {"int64", 8, 8}, "uintptr_t": {"uint64", 8, 8}, "intptr_t": {"int64", 8, 8},
 	"half": {f16Type, 2, 2}, "__half": {f16Type, 2, 2}, "__nv_bfloat16": {bf16Type, 2, 2}, "nv_bfloat16": {bf16Type, 2, 2},
 	"half2": {"[2]" + f16Type, 4, 4}, "__half2": {"[2]" + f16Type, 4, 4}, "__nv_bfloat162": {"[2]" + bf16Type, 4, 4}, "nv_bfloat162": {"[2]" + bf16Type, 4, 4},
-	"__nv_fp8_e4m3": {"uint8", 1, 1}, "__nv_fp8_e5m2": {"uint8", 1, 1}, "dim3": {"[3]uint32", 12, 4},
+	"__nv_fp8_e4m3": {e4m3Type, 1, 1}, "__nv_fp8_e5m2": {e5m2Type, 1, 1}, "dim3": {"[3]uint32", 12, 4},
 	"CUdeviceptr": {"uint64", 8, 8}, "cudaTextureObject_t": {"uint64", 8, 8}, "cudaSurfaceObject_t": {"uint64", 8, 8},
 	"cudaGraphConditionalHandle": {"uint64", 8, 8}, "CUgraphConditionalHandle": {"uint64", 8, 8},
 }

@@ -12,14 +12,16 @@ import (
 // addressType is the Go type of a device address that is passed as a number.
 const addressType = "driver.CUdeviceptr"
 
-// The 16-bit float types of package num.
+// The types of package num.
 const (
 	f16Type  = "num.F16"
 	bf16Type = "num.BF16"
+	e4m3Type = "num.E4M3"
+	e5m2Type = "num.E5M2"
 )
 
 // qualified maps types from other packages that generated code uses to their sizes.
-var qualified = map[string]int{addressType: 8, f16Type: 2, bf16Type: 2}
+var qualified = map[string]int{addressType: 8, f16Type: 2, bf16Type: 2, e4m3Type: 1, e5m2Type: 1}
 
 // basic maps the Go types that a kernel parameter can have to their sizes.
 var basic = map[string]int{
@@ -65,8 +67,8 @@ func typeOf(e ast.Expr) (goType, error) {
 				return goType{name, size, true}, nil
 			}
 		}
-		return goType{}, fmt.Errorf("of other packages' types only %s, %s and %s are supported; declare one in the package (type T = pkg.T)",
-			addressType, f16Type, bf16Type)
+		return goType{}, fmt.Errorf("of other packages' types only %s, %s, %s, %s and %s are supported; declare one in the package (type T = pkg.T)",
+			addressType, f16Type, bf16Type, e4m3Type, e5m2Type)
 	}
 	return goType{}, fmt.Errorf("this Go type cannot be on a device; use numbers, arrays of them and structs of the package")
 }
