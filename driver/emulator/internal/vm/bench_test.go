@@ -205,6 +205,52 @@ func BenchmarkMma(b *testing.B) {
 	measure(b, m, "k", o, upload(m, make([]float32, 32)), uint32(1000))
 }
 
+const narrow = `
+.visible .entry narrow(.param .u64 out, .param .u32 n)
+{
+	.reg .pred %p; .reg .f32 %f<8>; .reg .b32 %r<8>; .reg .b16 %h<8>; .reg .b64 %rd<4>;
+	ld.param.u64 %rd1, [out];
+	ld.param.u32 %r1, [n];
+	mov.u32 %r2, %tid.x;
+	cvt.rn.f32.u32 %f1, %r2;
+	cvt.rn.f16.f32 %h1, %f1;
+	cvt.rn.bf16.f32 %h2, %f1;
+	mov.b16 %h3, 0x3800;
+	mov.b16 %h4, 0x3F00;
+	mov.b32 %r5, {%h1, %h3};
+	mov.u32 %r3, 0;
+L:
+	fma.rn.f16 %h1, %h1, %h3, %h3;
+	add.f16 %h5, %h1, %h3;
+	mul.f16 %h6, %h5, %h3;
+	fma.rn.bf16 %h2, %h2, %h4, %h4;
+	cvt.f32.f16 %f2, %h6;
+	mul.f32 %f2, %f2, %f1;
+	cvt.rn.f16.f32 %h5, %f2;
+	cvt.rn.bf16.f32 %h6, %f2;
+	max.f16 %h1, %h1, %h5;
+	min.bf16 %h2, %h2, %h6;
+	fma.rn.f16x2 %r5, %r5, %r5, %r5;
+	add.u32 %r3, %r3, 1;
+	setp.lt.u32 %p, %r3, %r1;
+	@%p bra L;
+	mul.wide.u32 %rd2, %r2, 4;
+	add.u64 %rd1, %rd1, %rd2;
+	mov.b32 %r4, {%h1, %h2};
+	xor.b32 %r4, %r4, %r5;
+	st.global.u32 [%rd1], %r4;
+	ret;
+}
+`
+
+// BenchmarkNarrow calculates with f16 and bf16.
+func BenchmarkNarrow(b *testing.B) {
+	m := load(b, narrow)
+	o := grid(8, 128)
+	o.Workers = 1
+	measure(b, m, "narrow", o, upload(m, make([]float32, 1024)), uint32(500))
+}
+
 // BenchmarkCompile compiles 16 kernels with 100 kB of PTX in total.
 func BenchmarkCompile(b *testing.B) {
 	text, err := os.ReadFile("testdata/cuda/optimised.ptx")

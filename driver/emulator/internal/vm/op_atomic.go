@@ -153,28 +153,20 @@ func atomicAdd(t ptx.Type) atomicOp {
 	case t == ptx.F64:
 		return addGlobal64
 	case isHalf(t):
-		h := halfOf(t, &form{})
-		return func(old, b, _ uint64) uint64 {
-			r := h.out(addOdd(h.in(uint32(old)&0xffff), h.in(uint32(b)&0xffff)))
-			if h.packed {
-				r |= h.out(addOdd(h.in(uint32(old>>16)), h.in(uint32(b>>16)))) << 16
-			}
-			return uint64(r)
-		}
+		add := numAdd.of(halfOf(t, &form{}))
+		return func(old, b, _ uint64) uint64 { return uint64(add(uint32(old), uint32(b))) }
 	}
 	return func(old, b, _ uint64) uint64 { return old + b }
 }
 
 func atomicMinMax(isMax bool, t ptx.Type) atomicOp {
 	if isHalf(t) {
-		h, mm := halfOf(t, &form{}), minmax{max: isMax}
-		return func(old, b, _ uint64) uint64 {
-			r := h.out(mm.of64(h.in(uint32(old)&0xffff), h.in(uint32(b)&0xffff)))
-			if h.packed {
-				r |= h.out(mm.of64(h.in(uint32(old>>16)), h.in(uint32(b>>16)))) << 16
-			}
-			return uint64(r)
+		n := numMin
+		if isMax {
+			n = numMax
 		}
+		pick := n.of(halfOf(t, &form{}))
+		return func(old, b, _ uint64) uint64 { return uint64(pick(uint32(old), uint32(b))) }
 	}
 	var less func(a, b uint64) bool
 	switch t {

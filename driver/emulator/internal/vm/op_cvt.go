@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/purecuda/cuda/ptx"
+	"github.com/purecuda/cuda/ptx/num"
 )
 
 // Conversions: cvt, cvta and cvt.pack.
@@ -157,9 +158,9 @@ func floatOf(t ptx.Type, ftz bool) func(uint64) float64 {
 	case ptx.F64:
 		return math.Float64frombits
 	case ptx.F16:
-		return func(x uint64) float64 { return formatF16.decode(uint32(x) & 0xffff) }
+		return func(x uint64) float64 { return num.F16FromBits(uint16(x)).Float64() }
 	case ptx.BF16:
-		return func(x uint64) float64 { return formatBF16.decode(uint32(x) & 0xffff) }
+		return func(x uint64) float64 { return num.BF16FromBits(uint16(x)).Float64() }
 	}
 	return nil
 }
@@ -311,8 +312,14 @@ func floatTo(t ptx.Type, r rounding, ftz, sat bool) func(float64) uint64 {
 	case ptx.F64:
 		return func(x float64) uint64 { return math.Float64bits(clip(x)) }
 	case ptx.F16:
+		if r == roundRN {
+			return func(x float64) uint64 { return uint64(halfFromFloat64(clip(x))) }
+		}
 		return func(x float64) uint64 { return uint64(formatF16.encode(clip(x), r)) }
 	case ptx.BF16:
+		if r == roundRN {
+			return func(x float64) uint64 { return uint64(bf16FromFloat64(clip(x))) }
+		}
 		return func(x float64) uint64 { return uint64(formatBF16.encode(clip(x), r)) }
 	}
 	return nil

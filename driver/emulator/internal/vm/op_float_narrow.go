@@ -4,26 +4,19 @@ import (
 	"math"
 
 	"github.com/purecuda/cuda/ptx"
+	"github.com/purecuda/cuda/ptx/num"
 )
 
-// Arithmetic in f16 and bf16, single and packed in pairs, and conversions to pairs. Values are
-// computed in float64, rounded to odd, and then rounded to the format.
+// Arithmetic in f16 and bf16, single and packed in pairs, and conversions to pairs. Package num
+// implements instructions without modifiers. With modifiers, values are computed in float64, rounded
+// to odd, and then rounded to the format.
 
+// halfToF32 returns the value of an f16. A NaN keeps its sign, which .xorsign uses.
 func halfToF32(h uint32, ftz bool) float32 {
-	sign := h & 0x8000 << 16
-	e, m := h>>10&0x1f, h&0x3ff
-	switch {
-	case e == 0x1f && m != 0: // .xorsign uses its sign
-		return math.Float32frombits(canonicalNaN | sign)
-	case e == 0x1f:
-		return math.Float32frombits(sign | 0x7f800000)
-	case e == 0 && ftz:
-		return math.Float32frombits(sign)
-	case e == 0:
-		v := float32(m) * 0x1p-24
-		return math.Float32frombits(math.Float32bits(v) | sign)
+	if ftz && h&0x7c00 == 0 {
+		h &= 0x8000
 	}
-	return math.Float32frombits(sign | (e+112)<<23 | m<<13)
+	return num.F16FromBits(uint16(h)).Float32()
 }
 
 type half struct {
@@ -71,11 +64,76 @@ func (h *half) out(x float64) uint32 {
 	case h.relu && x < 0, h.relu && x == 0:
 		x = 0
 	}
-	r := h.format.encode(x, h.round)
+	r := h.encode(x)
 	if h.ftz && r&0x7fff < 1<<h.format.mant {
 		r &= 0x8000
 	}
 	return r
+}
+
+func (h *half) encode(x float64) uint32 {
+	switch {
+	case h.round != roundRN:
+		return h.format.encode(x, h.round)
+	case h.bf16:
+		return bf16FromFloat64(x)
+	}
+	return halfFromFloat64(x)
+}
+
+// plain reports whether the instruction has no modifiers.
+func (h *half) plain() bool { return !h.ftz && !h.sat && !h.relu && h.round == roundRN }
+
+// num2 and num3 are operations of package num.
+type num2 struct {
+	f16  func(a, b num.F16) num.F16
+	bf16 func(a, b num.BF16) num.BF16
+}
+
+type num3 struct {
+	f16  func(a, b, c num.F16) num.F16
+	bf16 func(a, b, c num.BF16) num.BF16
+}
+
+var (
+	numAdd = num2{num.F16.Add, num.BF16.Add}
+	numSub = num2{num.F16.Sub, num.BF16.Sub}
+	numMul = num2{num.F16.Mul, num.BF16.Mul}
+	numMin = num2{num.F16.Min, num.BF16.Min}
+	numMax = num2{num.F16.Max, num.BF16.Max}
+	numFMA = num3{num.F16.FMA, num.BF16.FMA}
+)
+
+// of returns the operation on the bits of one or two numbers.
+func (n num2) of(h half) func(a, b uint32) uint32 {
+	op := func(a, b uint32) uint32 {
+		return uint32(n.f16(num.F16FromBits(uint16(a)), num.F16FromBits(uint16(b))).Bits())
+	}
+	if h.bf16 {
+		op = func(a, b uint32) uint32 {
+			return uint32(n.bf16(num.BF16FromBits(uint16(a)), num.BF16FromBits(uint16(b))).Bits())
+		}
+	}
+	if !h.packed {
+		return op
+	}
+	return func(a, b uint32) uint32 { return op(a, b) | op(a>>16, b>>16)<<16 }
+}
+
+// of returns the operation on the bits of one or two numbers.
+func (n num3) of(h half) func(a, b, c uint32) uint32 {
+	op := func(a, b, c uint32) uint32 {
+		return uint32(n.f16(num.F16FromBits(uint16(a)), num.F16FromBits(uint16(b)), num.F16FromBits(uint16(c))).Bits())
+	}
+	if h.bf16 {
+		op = func(a, b, c uint32) uint32 {
+			return uint32(n.bf16(num.BF16FromBits(uint16(a)), num.BF16FromBits(uint16(b)), num.BF16FromBits(uint16(c))).Bits())
+		}
+	}
+	if !h.packed {
+		return op
+	}
+	return func(a, b, c uint32) uint32 { return op(a, b, c) | op(a>>16, b>>16, c>>16)<<16 }
 }
 
 // one, two and three build instructions from functions of one, two and three values.
@@ -121,16 +179,22 @@ func (l *lowerer) halfBinary(i *ptx.Instr, f *form) {
 		return
 	}
 	h := halfOf(t, f)
+	n, exact := numAdd, addOdd
 	switch f.op.Name {
 	case "add":
-		l.simple2(i, t, h.two(addOdd))
 	case "sub":
-		l.simple2(i, t, h.two(func(a, b float64) float64 { return addOdd(a, -b) }))
+		n, exact = numSub, func(a, b float64) float64 { return addOdd(a, -b) }
 	case "mul":
-		l.simple2(i, t, h.two(func(a, b float64) float64 { return float64(a * b) }))
+		n, exact = numMul, func(a, b float64) float64 { return float64(a * b) }
 	default:
 		l.unsupported()
+		return
 	}
+	if h.plain() {
+		l.simple2(i, t, lane2(n.of(h)))
+		return
+	}
+	l.simple2(i, t, h.two(exact))
 }
 
 // mixedBinary lowers add.f32.f16 and sub.f32.f16, which compute in f32 with one half operand.
@@ -169,7 +233,12 @@ func (l *lowerer) halfFma(i *ptx.Instr, f *form) {
 		l.unsupported()
 		return
 	}
-	l.simple3(i, t, halfOf(t, f).three(fmaOdd))
+	h := halfOf(t, f)
+	if h.plain() {
+		l.simple3(i, t, lane3(numFMA.of(h)))
+		return
+	}
+	l.simple3(i, t, h.three(fmaOdd))
 }
 
 func (l *lowerer) halfMinMax(i *ptx.Instr, f *form) {
@@ -183,6 +252,14 @@ func (l *lowerer) halfMinMax(i *ptx.Instr, f *form) {
 	}
 	if len(i.Args) == 4 {
 		l.simple3(i, t, h.three(func(a, b, c float64) float64 { return mm.of64(mm.of64(a, b), c) }))
+		return
+	}
+	if h.plain() && mm == (minmax{max: mm.max}) {
+		n := numMin
+		if mm.max {
+			n = numMax
+		}
+		l.simple2(i, t, lane2(n.of(h)))
 		return
 	}
 	l.simple2(i, t, h.two(mm.of64))
@@ -395,47 +472,17 @@ func fp8Encode(x float64, e4m3, relu bool) uint32 {
 	if relu && x <= 0 {
 		x = 0
 	}
-	if !e4m3 {
-		if x != x {
-			return 0x7f
-		}
-		r := formatE5M2.encode(x, roundRN)
-		if r&0x7f >= 0x7c {
-			r = r&0x80 | 0x7b
-		}
-		return r
+	if e4m3 {
+		return uint32(num.E4M3FromFloat64(x).Bits())
 	}
-	if x != x {
-		return 0x7f
-	}
-	sign := uint32(0)
-	if math.Signbit(x) {
-		sign = 0x80
-	}
-	// In e4m3, the highest exponent also encodes numbers. Values with this exponent are encoded
-	// here, and limited to the maximum.
-	v := math.Abs(x)
-	if v >= 464 { // halfway between 448 and the next value; ties round to even
-		return sign | 0x7e
-	}
-	if v >= 256 {
-		q := uint32(math.RoundToEven(v / 32)) // q is from 8 to 14
-		return sign | min(0x78+q-8, 0x7e)
-	}
-	return sign | formatE4M3.encode(v, roundRN)
+	return uint32(num.E5M2FromFloat64(x).Bits())
 }
 
 func fp8Decode(x uint32, e4m3 bool) float64 {
-	if !e4m3 {
-		return formatE5M2.decode(x & 0xff)
+	if e4m3 {
+		return num.E4M3FromBits(uint8(x)).Float64()
 	}
-	if x&0x7f == 0x7f {
-		return math.NaN()
-	}
-	if x&0x78 == 0x78 {
-		return math.Copysign(float64(8+x&7)*32, 1) * (1 - 2*float64(x>>7&1))
-	}
-	return formatE4M3.decode(x & 0xff)
+	return num.E5M2FromBits(uint8(x)).Float64()
 }
 
 // cvtFP8 lowers conversions between pairs of 8-bit values and pairs of f32, f16 or bf16 values.

@@ -3,6 +3,8 @@ package vm
 import (
 	"math"
 	"math/bits"
+
+	"github.com/purecuda/cuda/ptx/num"
 )
 
 // Sums of floating-point products as an H200 computes them. The ISA does not specify the arithmetic
@@ -177,7 +179,7 @@ func (r *sumRule) mixed(a, b []term, c uint32) uint32 {
 		return q.steps(a, b, math.Float32bits(halfToF32(c, false)))
 	}
 	sum := q.steps(a, b, c)
-	return formatF16.encode(float64(math.Float32frombits(sum)), roundRN)
+	return halfFromFloat64(float64(math.Float32frombits(sum)))
 }
 
 // throughHalves computes the sum of products of 8-bit numbers, for which an H200 has no
@@ -194,7 +196,7 @@ func (r *sumRule) throughHalves(a, b []term, c uint32) uint32 {
 	q.c16, q.step = r.f16, len(a)/2
 	sum := q.steps(x[:len(a)], y[:len(a)], 0)
 	if r.f16 {
-		return formatF16.encode(addOdd(float64(halfToF32(sum, false)), float64(halfToF32(c, false))), roundRN)
+		return uint32(num.F16FromBits(uint16(sum)).Add(num.F16FromBits(uint16(c))).Bits())
 	}
 	return f32Pattern(math.Float32frombits(sum) + math.Float32frombits(c))
 }
@@ -219,7 +221,7 @@ func (r *sumRule) withoutTensorCores(a, b []term, c uint32) uint32 {
 	}
 	sum += fmaF32(x[1], y[1], float32(x[0]*y[0]))
 	sum += fmaF32(x[3], y[3], float32(x[2]*y[2]))
-	return formatF16.encode(float64(sum), roundRN)
+	return halfFromFloat64(float64(sum))
 }
 
 func f32Pattern(f float32) uint32 {
@@ -453,7 +455,7 @@ func (o *mmaOp) quickFloats(w *mmaWork) (ok bool) {
 				return false
 			}
 			if mixed && o.sum.f16 {
-				x = formatF16.encode(float64(math.Float32frombits(x)), roundRN)
+				x = halfFromFloat64(float64(math.Float32frombits(x)))
 			}
 			w.d[at] = x
 		}

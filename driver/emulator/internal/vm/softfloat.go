@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/big"
 	"math/bits"
+
+	"github.com/purecuda/cuda/ptx/num"
 )
 
 // Rounding. A result in a narrow format is computed in two steps. The first step rounds the exact
@@ -183,8 +185,9 @@ func toF32(x float64, r rounding) float32 {
 	return math.Float32frombits(formatF32.encode(x, r))
 }
 
-func halfFromFloat64(x float64) uint32 { return formatF16.encode(x, roundRN) }
-func bf16FromFloat64(x float64) uint32 { return formatBF16.encode(x, roundRN) }
+// halfFromFloat64 and bf16FromFloat64 round x to nearest. x must be exact or rounded to odd.
+func halfFromFloat64(x float64) uint32 { return uint32(num.F16FromFloat64(x).Bits()) }
+func bf16FromFloat64(x float64) uint32 { return uint32(num.BF16FromFloat64(x).Bits()) }
 
 // flush replaces a subnormal number with a zero of the same sign.
 func flush(x float32) float32 {
