@@ -526,13 +526,8 @@ func (k *execKeep) stage(s *driver.Stream, ops []driver.Op) error {
 	if len(ops) == 0 {
 		return nil
 	}
-	if k.turns != 0 {
-		if _, err := k.takesTurns(); err != nil {
-			return err
-		}
-	}
 	var failed error
-	send := func() error {
+	enqueue := func() error {
 		for i, op := range ops {
 			if l, ok := op.(*launchOp); ok && l.x != nil && l.x.keep == k {
 				failed = invalid("operation %d launches the executable graph that it is staged for", i)
@@ -548,6 +543,7 @@ func (k *execKeep) stage(s *driver.Stream, ops []driver.Op) error {
 		}
 		return nil
 	}
+	send := func() error { return k.stageInTurn(s, enqueue, &failed) }
 	if !k.Staged.Follows(s) {
 		return cmp.Or(k.Staged.Move(s, send), failed)
 	}

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/purecuda/cuda/driver"
@@ -218,6 +219,29 @@ func (k *execKeep) launchInTurn(s *driver.Stream, bs *Bindings, err error) error
 		return err
 	})
 	returned = true
+	return err
+}
+
+// stageInTurn enqueues operations with send. It makes s wait for the launches of other Execs that use
+// the same memory, and makes their later launches wait for the operations. On the per-thread stream,
+// the caller must have locked the goroutine to its thread.
+//
+// If stageInTurn returns nil, operations may be staged even if failed is set.
+func (k *execKeep) stageInTurn(s *driver.Stream, send func() error, failed *error) error {
+	if k.turns == 0 {
+		return send()
+	}
+	if turn, err := k.takesTurns(); err != nil {
+		return err
+	} else if !turn {
+		return send()
+	}
+	tie := k.tie
+	if err := tie.Stage(s, func() error { return nil }); err != nil {
+		return err
+	}
+	err := send()
+	*failed = cmp.Or(*failed, tie.Staged(s))
 	return err
 }
 

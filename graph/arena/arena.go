@@ -171,7 +171,17 @@ func (a *Arena) plan(name string, shared bool) (*Plan, error) {
 	c.made++
 	p := &plan{Plan: turn.Plan{Name: name, Number: c.made}, shared: shared}
 	c.plans = append(c.plans, p)
-	return &Plan{arena: a, p: p}, nil
+	made := &Plan{arena: a, p: p}
+	runtime.AddCleanup(made, func(p *plan) { go c.drop(p) }, p) // on a goroutine, because c.mu is locked during driver calls
+	return made, nil
+}
+
+// drop removes a plan that became unreachable, once nothing uses its memory any more.
+func (c *core) drop(p *plan) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p.closed = true
+	c.forget(p)
 }
 
 // core is the part of an arena that its buffers need.

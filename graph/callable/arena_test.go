@@ -334,3 +334,33 @@ func TestFailedLaunchEndsTheTurn(t *testing.T) {
 	k.affineOf(in, out)
 	k.answers(first, in)
 }
+
+// A call that fails after its input was copied has overwritten memory, so Arena.Check must report
+// that results in this memory are lost.
+func TestInputsOfAFailedCallOverwrite(t *testing.T) {
+	lib := faulty.Wrap(emulator.New(emulator.Config{}))
+	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))
+	a := k.arena()
+	in := affine{ramp(3, 5), 3, 1}
+	c := made(k, k.wide, []affine{in}, callable.WithArena(a))
+	k.answers(c, in)
+	p, err := a.Plan("result")
+	k.OK(err)
+	b, err := arena.Alloc[uint32](p, graphtest.Elems) // shares memory with the Callable
+	k.OK(err)
+	k.CloseLater(b)
+	g := k.Graph()
+	k.Add(g, k.Launch(k.Plus, b, 1))
+	k.OK(k.Exec(g).Run(background, k.S))
+	k.OK(a.Check(b))
+	lib.FailCall("cuGraphLaunch", 1, uint32(graphtest.Injected))
+	_, err = c.Call(background, in)
+	lib.Stop()
+	if !errors.Is(err, graphtest.Injected) {
+		t.Fatalf("got %v", err)
+	}
+	var lost *arena.OverwrittenError
+	if err := a.Check(b); !errors.As(err, &lost) || lost.Plan != "result" {
+		t.Errorf("got %v", err)
+	}
+}

@@ -81,6 +81,7 @@ func allocIn[T any](l *lease, n int) (*driver.Buffer[T], error) {
 	m := b.Ref().Lifetime().End().(turns.Holder).Memory()
 	if l.tie == nil {
 		l.tie = turns.Guest(m.Turn, m.Plan)
+		runtime.AddCleanup(l.plan, (*turns.Tie).Leave, l.tie) // the program dropped the Callable without Close
 	}
 	l.tie.Use(m)
 	return b, nil
@@ -120,7 +121,8 @@ func (l *lease) launch(x *graph.Exec, s *driver.Stream) error {
 	return l.tie.LetLaunch(tie, func() error { return x.Launch(s) })
 }
 
-// leave ends the turn. worked tells whether an eager call enqueued work.
+// leave ends the turn. worked tells whether the call enqueued work in addition to a launch of its
+// graph.
 func (l *lease) leave(worked bool) {
 	if l.held {
 		l.held = false

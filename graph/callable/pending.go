@@ -2,6 +2,7 @@ package callable
 
 import (
 	"context"
+	"errors"
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/graph"
@@ -38,7 +39,17 @@ func (p Pending[Out]) Wait(ctx context.Context) (out Out, err error) {
 	if err != nil {
 		return out, err
 	}
-	if err := ended.Wait(ctx); err != nil {
+	return p.waitFor(ctx, ended)
+}
+
+func (p Pending[Out]) waitFor(ctx context.Context, ended *driver.Event) (out Out, err error) {
+	err = ended.Wait(ctx)
+	if errors.Is(err, driver.ErrClosed) { // the variant may have been closed in the meantime
+		if _, gone := p.event(ctx); gone != nil {
+			return out, gone
+		}
+	}
+	if err != nil {
 		return out, err
 	}
 	return p.take(ctx)

@@ -222,7 +222,8 @@ func (v *variant[In, Out]) fillAll(in In) error {
 
 // replay copies an input to the device and launches the graph.
 func (v *variant[In, Out]) replay(ctx context.Context, s *driver.Stream, in In, withEvent bool) error {
-	defer v.lease.leave(false)
+	failed := true // then some inputs may have been copied, and no launch counts as overwriting memory
+	defer func() { v.lease.leave(failed) }()
 	if err := v.stage(ctx, s, in, withEvent); err != nil {
 		return err
 	}
@@ -230,6 +231,7 @@ func (v *variant[In, Out]) replay(ctx context.Context, s *driver.Stream, in In, 
 		v.host = hostBehindStream
 		return err
 	}
+	failed = false
 	return nil
 }
 

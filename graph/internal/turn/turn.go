@@ -251,6 +251,22 @@ func (t *Tie) Stage(s *driver.Stream, send func() error) error {
 	return cmp.Or(err, failed)
 }
 
+// Staged makes later launches of other executable graphs also wait for operations that were enqueued
+// in s after Stage, but not by it.
+func (t *Tie) Staged(s *driver.Stream) error {
+	u := t.turn
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	switch {
+	case u.by != t:
+		return nil
+	case u.last.Follows(s):
+		u.last.Again()
+		return nil
+	}
+	return u.last.Move(s, nothing) // records the event of the per-thread stream again
+}
+
 // Now returns the number of launches so far.
 func (u *Turn) Now() uint64 { return u.now.Load() }
 
