@@ -160,7 +160,7 @@ func (s *Stream) FreeGraphMemory(m Memory) error {
 	return nil
 }
 
-// closeGraphMemory frees the memory in the order of s and closes the buffer. The address stays
+// closeGraphMemory frees the memory in stream order in s, and closes the buffer. The address stays
 // reserved for the graph.
 func (a *allocation) closeGraphMemory(s *Stream) error {
 	if err := a.life.Check(); err != nil {

@@ -109,7 +109,7 @@ func (e *Emulator) writes(last dependency, op operation) {
 	}
 }
 
-// overwritten ends the checks of flights whose memory other work of the device will write.
+// overwritten ends the checks of flights whose memory will be overwritten by other work on the device.
 func (e *Emulator) overwritten(last dependency, addr, n uint64) {
 	if !e.isHostMemory(addr) {
 		return

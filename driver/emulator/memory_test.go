@@ -432,7 +432,7 @@ func TestAPrefetchBreaksACapture(t *testing.T) {
 	r.want("end", r.CuStreamEndCapture(s, &g), cu.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)
 }
 
-// The second location must apply to all ranges starting at its index.
+// The second location must apply to every range from the location's index onwards.
 func TestABatchFetchesToItsLocations(t *testing.T) {
 	r := newRig(t)
 	const page = 2 << 20

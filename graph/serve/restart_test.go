@@ -442,7 +442,7 @@ func TestEveryCallOfARestartMayFail(t *testing.T) {
 	seen, known := map[string]bool{}, 0
 	for i, c := range calls {
 		if seen[c.Symbol] && i%7 != 0 && testing.Short() {
-			continue // in short mode, each function fails only once, plus every seventh call
+			continue // short mode only injects failures into the first call of each function and into every seventh call
 		}
 		seen[c.Symbol] = true
 		did, err := flow(func() { lib.FailNth(i+1, uint32(graphtest.Injected)) })

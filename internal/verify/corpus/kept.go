@@ -28,9 +28,9 @@ type KeptResult struct {
 	Outputs []KeptOutput
 }
 
-// KeptOutput is the recorded digest of an output. If the launch changed the output, Data contains
-// the first keptBytes of an output with a tolerance, or all bytes of another output of at most
-// fewBytes.
+// KeptOutput is the recorded digest of an output. Data contains bytes of an output that the
+// launch changed. If the output has a tolerance, these are the first keptBytes. Otherwise these are
+// all bytes of the output, but only if there are at most fewBytes.
 type KeptOutput struct {
 	Name   string
 	Digest string `json:",omitempty"` // empty if the contents differ between runs
