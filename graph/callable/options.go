@@ -75,7 +75,8 @@ func WithAdaptive(n int) Option {
 //
 // A call waits in stream order for the latest work of the arena. With [arena.WithRefusal], the call
 // fails instead. While an eager call runs the function, launches of all other graphs of the arena
-// wait on the host. The function must therefore neither launch nor wait for graphs of the arena.
+// wait on the host, even if their contexts end. The function must therefore neither launch nor wait
+// for graphs of the arena, nor call Callables of the arena. Otherwise it may never return.
 // New fails if the arena and the stream belong to different contexts, or if the stream is the
 // per-thread stream.
 func WithArena(a *arena.Arena) Option {

@@ -126,3 +126,30 @@ func TestStagingRowsAllocatesNothing(t *testing.T) {
 		}
 	})
 }
+
+// Batches without rows, and rows without elements, are shapes like any other.
+func TestEmptyRows(t *testing.T) {
+	eachMode(t, func(k *kit) {
+		for name, opts := range map[string][]callable.Option{"own memory": nil, "arena": {callable.WithArena(k.arena())}} {
+			c := made(k, func(t *callable.Trace[[]row]) (*driver.HostBuffer[uint32], error) {
+				return callable.Result(t, callable.StageRows(t, func(in row) []uint32 { return in.x })), nil
+			}, nil, opts...)
+			for range 3 {
+				for _, in := range [][]row{nil, make([]row, 2), batchOf(2, 0), make([]row, 3)} {
+					out, err := c.Call(background, in)
+					k.OK(err)
+					want := 0
+					for _, r := range in {
+						want += len(r.x)
+					}
+					if out.Len() != want || !c.Has(in) {
+						t.Errorf("%s: %d rows have %d elements, want %d", name, len(in), out.Len(), want)
+					}
+				}
+			}
+			if s := c.Stats(); s.Variants != 4 {
+				t.Errorf("%s: did %+v", name, s)
+			}
+		}
+	})
+}

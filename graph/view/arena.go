@@ -150,14 +150,22 @@ const (
 	svgHeight = 20
 )
 
-// WriteArenaSVG draws the same information as [WriteArena], as an SVG picture. Dark bars represent
-// open buffers. A browser shows the size of a range when the pointer is over it.
+// The colors of WriteArenaSVG.
+const (
+	svgUsed  = "#7fb3d5"
+	svgOpen  = "#1f618d"
+	svgFree  = "#eaecee"
+	svgChunk = "#c0392b"
+)
+
+// WriteArenaSVG draws the same information as [WriteArena], as an SVG picture with a legend. A
+// browser shows the size of a range when the pointer is over it.
 func WriteArenaSVG(w io.Writer, r arena.Report) error {
 	if w == nil {
 		return noWriter
 	}
 	b := &strings.Builder{}
-	width, height := svgLeft+svgBar+svgRight, svgTop+svgRow*len(r.Plans)+10
+	width, height := svgLeft+svgBar+svgRight, svgTop+svgRow*(len(r.Plans)+1)+10
 	head := fmt.Sprintf("arena: %s in %s", size(r.Bytes), plural(len(r.Chunks), "chunk"))
 	fmt.Fprintf(b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%[1]d" height="%[2]d" font-family="sans-serif" font-size="13" fill="#17202a">`+"\n", width, height)
 	fmt.Fprintf(b, "<title>%s, %s</title>\n", head, plural(len(r.Plans), "plan"))
@@ -171,24 +179,41 @@ func WriteArenaSVG(w io.Writer, r arena.Report) error {
 	for _, c := range r.Chunks {
 		if at > 0 && r.Bytes > 0 {
 			x := math.Round(svgLeft + float64(at)/float64(r.Bytes)*svgBar)
-			fmt.Fprintf(b, `<line x1="%g" y1="%d" x2="%[1]g" y2="%[3]d" stroke="#c0392b" stroke-dasharray="3"><title>a chunk begins at %s</title></line>`+"\n",
-				x, svgTop-8, height-8, size(at))
+			fmt.Fprintf(b, `<line x1="%g" y1="%d" x2="%[1]g" y2="%[3]d" stroke="%[5]s" stroke-dasharray="3"><title>a chunk begins at %[4]s</title></line>`+"\n",
+				x, svgTop-8, height-svgRow-8, size(at), svgChunk)
 		}
 		at += c.Bytes
 	}
+	svgLegend(b, height-svgRow, len(r.Chunks) > 1)
 	b.WriteString("</svg>\n")
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
+// svgLegend explains the colors.
+func svgLegend(b *strings.Builder, y int, chunks bool) {
+	x := svgLeft
+	entry := func(color, text string, width int) {
+		fmt.Fprintf(b, `<rect x="%d" y="%d" width="14" height="14" fill="%s"/><text x="%d" y="%d">%s</text>`+"\n", x, y+2, color, x+20, y+14, text)
+		x += width
+	}
+	entry(svgUsed, "used by the plan", 140)
+	entry(svgOpen, "open buffer, avoided by later plans", 245)
+	entry(svgFree, "other memory", 120)
+	if chunks {
+		fmt.Fprintf(b, `<line x1="%d" y1="%d" x2="%[1]d" y2="%[3]d" stroke="%[4]s" stroke-dasharray="3"/><text x="%[5]d" y="%[6]d">a chunk begins</text>`+"\n",
+			x, y, y+18, svgChunk, x+10, y+14)
+	}
+}
+
 func svgPlan(b *strings.Builder, r arena.Report, p *arena.PlanReport, y int) {
 	fmt.Fprintf(b, `<text x="%d" y="%d" text-anchor="end">%s</text>`+"\n", svgLeft-10, y+15, xmlText(p.Name))
-	fmt.Fprintf(b, `<rect x="%d" y="%d" width="%d" height="%d" fill="#eaecee"/>`+"\n", svgLeft, y, svgBar, svgHeight)
+	fmt.Fprintf(b, `<rect x="%d" y="%d" width="%d" height="%d" fill="%s"/>`+"\n", svgLeft, y, svgBar, svgHeight, svgFree)
 	for _, u := range p.Ranges {
-		svgRange(b, r, u.Ptr, u.Bytes, y, "#7fb3d5", fmt.Sprintf("%s at %s", size(u.Bytes), size(offset(r, u.Ptr))))
+		svgRange(b, r, u.Ptr, u.Bytes, y, svgUsed, fmt.Sprintf("%s at %s", size(u.Bytes), size(offset(r, u.Ptr))))
 	}
 	for _, o := range p.Open {
-		svgRange(b, r, o.Ptr, o.Bytes, y, "#1f618d", openText(r, o))
+		svgRange(b, r, o.Ptr, o.Bytes, y, svgOpen, openText(r, o))
 	}
 	fmt.Fprintf(b, `<text x="%d" y="%d">%s</text>`+"\n", svgLeft+svgBar+10, y+15, planText(p))
 }
