@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -143,15 +144,29 @@ func (a *admission) late(ctx context.Context, priority int) error {
 	}
 	left, needed, ahead := time.Until(deadline), a.stats.MeanCall, 0
 	if len(a.idle) == 0 {
-		// A replica becomes free about every MeanCall/working.
 		ahead = a.waiting.ahead(priority)
-		needed += a.stats.MeanCall * time.Duration(ahead+1) / time.Duration(max(1, a.working))
+		needed = sum(needed, untilFree(a.stats.MeanCall, ahead, a.working))
 	}
 	if needed <= left {
 		return nil
 	}
 	a.stats.Refused.TooLate++
 	return &tooLate{left, needed, ahead}
+}
+
+// untilFree estimates the time until a replica becomes free for a call or a batch with others ahead
+// of it. One of the replicas becomes free about every mean/replicas.
+func untilFree(mean time.Duration, ahead, replicas int) time.Duration {
+	// Integers could overflow. A conversion of 1<<63 is not portable.
+	return time.Duration(min(float64(mean)*float64(ahead+1)/float64(max(1, replicas)), 1<<62))
+}
+
+// sum adds durations that are not negative. It returns the longest duration instead of overflowing.
+func sum(a, b time.Duration) time.Duration {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
 }
 
 func pop(list *[]*slot) *slot {

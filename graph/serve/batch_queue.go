@@ -85,6 +85,7 @@ type worker[In, Out any] struct {
 	inputs  []In               // inputs of the batch, padded to the size of a graph
 	size    int                // index of the padded size
 	since   time.Time          // when the worker got a replica and began to collect
+	loss    *LostError         // batches.loss before the worker got a replica
 	running bool               // the worker counts in batches.running; guarded by the lock
 	using   atomic.Int32       // number of calls that read the output
 	used    chan struct{}      // capacity 1; sent when using becomes 0
@@ -159,15 +160,14 @@ func (q *batches[In, Out]) late(ctx context.Context, priority int, now time.Time
 		}
 	}
 	if q.running >= q.replicas {
-		// A replica becomes free about every mean/replicas.
-		begins = max(begins, mean*time.Duration(ahead/q.n+1)/time.Duration(max(1, q.replicas)))
+		begins = max(begins, untilFree(mean, ahead/q.n, q.replicas))
 	}
-	left := time.Until(deadline)
-	if begins+mean <= left {
+	left, needed := time.Until(deadline), sum(begins, mean) // the window may be the longest duration
+	if needed <= left {
 		return nil
 	}
 	q.stats.Refused.TooLate++
-	return &tooLate{left, begins + mean, ahead}
+	return &tooLate{left, needed, ahead}
 }
 
 // due returns the time until the window of the call that has waited longest ends.
@@ -214,6 +214,7 @@ func (q *batches[In, Out]) next(w *worker[In, Out]) bool {
 		return false
 	}
 	q.pending++
+	w.loss = q.loss
 	return true
 }
 
@@ -232,14 +233,15 @@ func (q *batches[In, Out]) rest(w *worker[In, Out]) {
 
 // collect waits until a batch is full or the window has ended, and forms the batch. The worker must
 // have a replica. If no calls wait, collect forms no batch. This happens after cancellations, or if
-// another worker has already collected the calls. It also forms no batch if the context is lost.
+// another worker has already collected the calls. It also forms no batch if the context was lost
+// after the worker began to wait for a replica. The replica is then of no use, and keeping it would
+// prevent a restart.
 func (q *batches[In, Out]) collect(w *worker[In, Out], replicas int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.replicas = max(q.replicas, replicas)
 	w.since = q.clock.now()
-	loss := q.loss
-	for now := w.since; q.waiting.len() > 0 && q.waiting.len() < q.n; now = q.clock.now() {
+	for now := w.since; q.loss == w.loss && q.waiting.len() > 0 && q.waiting.len() < q.n; now = q.clock.now() {
 		wait := q.due(now)
 		if wait <= 0 {
 			break
@@ -264,12 +266,19 @@ func (q *batches[In, Out]) collect(w *worker[In, Out], replicas int) {
 			default:
 			}
 		}
-		if q.loss != loss { // the replica is of no use, and keeping it would prevent a restart
-			q.pending--
-			return
-		}
+	}
+	if q.loss != w.loss {
+		q.pending--
+		return
 	}
 	q.form(w)
+}
+
+// formNone ends a worker's attempt to form a batch.
+func (q *batches[In, Out]) formNone() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.pending--
 }
 
 // form forms a batch of the calls that go first.

@@ -80,8 +80,7 @@ func (b *Batcher[In, Out]) batch(w *worker[In, Out]) {
 	s, err := b.take()
 	if err != nil {
 		formed = true
-		q.formFailed(w)
-		b.fail(w, err)
+		b.noReplica(w, err)
 	} else {
 		q.collect(w, b.p.replicas())
 		formed = true
@@ -92,6 +91,18 @@ func (b *Batcher[In, Out]) batch(w *worker[In, Out]) {
 		}
 	}
 	returned = true
+}
+
+// noReplica ends the calls for which a worker could not get a replica.
+func (b *Batcher[In, Out]) noReplica(w *worker[In, Out], err error) {
+	q := &b.batches
+	if lost := (*LostError)(nil); errors.As(err, &lost) {
+		q.lose(lost) // ends the calls that waited; calls that arrive now may wait for a restart
+		q.formNone()
+		return
+	}
+	q.formFailed(w)
+	b.fail(w, err)
 }
 
 // take takes an idle replica. Otherwise it waits for one, or creates one.
@@ -128,10 +139,6 @@ func (p *Pool[In, Out]) replicas() int {
 
 // fail ends all calls of the worker's batch with an error.
 func (b *Batcher[In, Out]) fail(w *worker[In, Out], err error) {
-	if lost := (*LostError)(nil); errors.As(err, &lost) {
-		err = lost
-		b.batches.lose(lost)
-	}
 	w.forget()
 	var none Out
 	b.batches.deliver(w, none, err)
@@ -163,10 +170,13 @@ func (b *Batcher[In, Out]) run(w *worker[In, Out], s *slot) {
 	if err != nil {
 		number := s.call
 		end, judged := b.p.judge(ctx, r, err)
-		b.p.end(r, end, began)
-		if lost := (*LostError)(nil); !errors.As(judged, &lost) {
+		if lost := (*LostError)(nil); errors.As(judged, &lost) {
+			judged = lost
+			q.lose(lost) // before a restart can begin, so that it ends only calls that waited at the loss
+		} else {
 			judged = fmt.Errorf("serve: batch %d: %w", number, err)
 		}
+		b.p.end(r, end, began)
 		b.fail(w, judged)
 		return
 	}

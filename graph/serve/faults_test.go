@@ -49,6 +49,9 @@ func TestErrorOfTheFunctionLeavesTheReplica(t *testing.T) {
 		if err := call(background, p, ramp(2, 0)); !errors.Is(err, mine) {
 			t.Errorf("got %v", err)
 		}
+		if err := p.Prepare(ramp(2, 0)); !errors.Is(err, mine) { // does not count as a call
+			t.Errorf("got %v", err)
+		}
 		k.OK(call(background, p, ramp(8, 0)))
 		if s := p.Stats(); s.Failed != 1 || s.Rebuilt != 0 {
 			t.Errorf("did %+v", s)
@@ -82,7 +85,7 @@ func TestRebuildThatFailsIsTriedAgain(t *testing.T) {
 		}
 	}
 	k.OK(call(background, p, ramp(8, 0)))
-	if s := p.Stats(); s.Rebuilt != 1 || s.Failed != 1 || s.Calls != 1 {
+	if s := p.Stats(); s.Rebuilt != 1 || s.Failed != 3 || s.Calls != 1 {
 		t.Errorf("did %+v", s)
 	}
 }
@@ -146,6 +149,36 @@ func TestCallsThatWaitForABrokenReplica(t *testing.T) {
 	lib.Before(nil)
 	lib.Stop()
 	if s := p.Stats(); s.Rebuilt != 1 || s.Calls != 3 {
+		t.Errorf("did %+v", s)
+	}
+}
+
+// If no replica works and creating one fails, the error of a call that waited must be counted.
+func TestCallThatWaitsForAReplicaThatCannotBeCreated(t *testing.T) {
+	k, lib, _ := faultyKit(t)
+	p := k.pool(k.greedy)
+	hold := make(chan struct{})
+	lib.Before(func(symbol string) {
+		if symbol == "cuMemAlloc_v2" {
+			<-hold
+		}
+	})
+	first := make(chan error, 1)
+	go func() { first <- call(background, p, ramp(1, 0)) }() // its allocation fails
+	k.busy(p, 1)
+	second := start(background, p, 0, nil)
+	k.queued(p, 1)
+	lib.FailCall("cuGraphInstantiateWithParams", 1, uint32(graphtest.Injected))
+	close(hold)
+	if err := <-first; !errors.Is(err, driver.CUDA_ERROR_OUT_OF_MEMORY) {
+		t.Errorf("got %v", err)
+	}
+	if err := <-second; !errors.Is(err, graphtest.Injected) {
+		t.Errorf("got %v", err)
+	}
+	lib.Stop()
+	lib.Before(nil)
+	if s := p.Stats(); s.Failed != 2 || s.BuildsFailed != 1 || s.Rebuilt != 0 {
 		t.Errorf("did %+v", s)
 	}
 }
@@ -302,33 +335,39 @@ func TestEveryCallMayFail(t *testing.T) {
 					continue // in short mode, each function fails only once, plus every seventh call
 				}
 				seen[c.Symbol] = true
-				failOnce(k, lib, books, flow, i+1, calls[i].Symbol == lossQuery || i+1 < len(calls) && calls[i+1].Symbol == lossQuery)
+				failOnce(k, lib, books, flow, i+1)
 			}
 		})
 	}
 }
 
-// lossQuery is the function with which a Pool detects that the context is lost. If only this query
-// fails, no call fails.
-const lossQuery = "cuMemGetInfo_v2"
+// harmless reports whether a flow may succeed although a driver call failed: the query whether the
+// context is lost, and the waits before a replica is closed. It uses the stack of the failed call. The
+// position of the call does not identify it, because waits query a varying number of times, and
+// because a goroutine that moves to another thread makes the context current there.
+func harmless(failed faulty.Call) bool {
+	in := func(function string) bool { return strings.Contains(failed.Stack, function+"(") }
+	closes := in("serve.(*Pool[...]).close") || in("serve.(*Pool[...]).repair")
+	return in("serve.stateOf") || in("driver.(*Stream).Wait") && closes
+}
 
-// failOnce runs a flow whose nth call fails. If harmless is set, the flow may succeed nevertheless.
-func failOnce(k *kit, lib *faulty.Library, books *graphtest.Ledger, flow func(k *kit) error, nth int, harmless bool) {
+// failOnce runs a flow whose nth call fails.
+func failOnce(k *kit, lib *faulty.Library, books *graphtest.Ledger, flow func(k *kit) error, nth int) {
 	k.Helper()
 	lib.FailNth(nth, uint32(graphtest.Injected))
 	err := flow(k)
 	inflight.Waiting.Wait()
-	symbol := ""
+	var failed faulty.Call
 	for _, c := range lib.Stop() {
 		if c.Failed {
-			symbol = c.Symbol
+			failed = c
 		}
 	}
+	symbol := failed.Symbol
 	switch {
 	case symbol == "": // a wait ended early and made fewer calls
 		k.OK(err)
-	case err == nil && harmless:
-	case err == nil && symbol == "cuStreamQuery": // the wait before a close failed; all outputs were correct
+	case err == nil && harmless(failed):
 	case err == nil:
 		k.Errorf("call %d (%s) failed without an error", nth, symbol)
 	case !errors.Is(err, graphtest.Injected):

@@ -59,7 +59,7 @@ func (s Stats) WritePrometheus(w io.Writer, name string) error {
 	family("replicas_busy", "gauge", "Replicas in use.", "", s.Busy)
 	family("queue_length", "gauge", "Calls that wait for a replica.", "", s.Queued)
 	family("calls_total", "counter", "Calls that computed an output.", "", s.Calls)
-	family("calls_failed_total", "counter", "Calls that ran and failed.", "", s.Failed)
+	family("calls_failed_total", "counter", "Calls that failed, other than by refusal or cancellation.", "", s.Failed)
 	family("calls_refused_total", "counter", "Calls that were refused, by reason.",
 		`{reason="busy"}`, s.Refused.Busy, `{reason="too_late"}`, s.Refused.TooLate,
 		`{reason="closed"}`, s.Refused.Closed, `{reason="lost"}`, s.Refused.Lost)
@@ -103,7 +103,9 @@ func histogram(latency [len(bounds)]Bucket, sum time.Duration) []any {
 	total := uint64(0)
 	for _, b := range latency[:len(bounds)-1] {
 		total += b.Calls
-		samples = append(samples, fmt.Sprintf(`_bucket{le="%v"}`, b.Most.Seconds()), total)
+		if b.Most > 0 { // zero Stats have no bounds, and Prometheus rejects buckets with the same bound
+			samples = append(samples, fmt.Sprintf(`_bucket{le="%v"}`, b.Most.Seconds()), total)
+		}
 	}
 	total += latency[len(bounds)-1].Calls
 	return append(samples, `_bucket{le="+Inf"}`, total, "_sum", sum.Seconds(), "_count", total)

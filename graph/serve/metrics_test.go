@@ -159,3 +159,20 @@ func TestLatencyCountsSuccessfulCalls(t *testing.T) {
 		}
 	})
 }
+
+// The text of zero Stats must also be valid.
+func TestWritePrometheusOfZeroStats(t *testing.T) {
+	var pool, batcher bytes.Buffer
+	if err := errors.Join(serve.Stats{}.WritePrometheus(&pool, "pool"), serve.BatchStats{}.WritePrometheus(&batcher, "batcher")); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{pool.String(), batcher.String()} {
+		seen := map[string]bool{}
+		for line := range strings.Lines(text) {
+			if seen[line] {
+				t.Errorf("twice: %s", line)
+			}
+			seen[line] = true
+		}
+	}
+}

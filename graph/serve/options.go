@@ -12,7 +12,8 @@ type Option func(*options)
 
 type options struct {
 	replicas  int
-	most      int    // replicas after growth, 0 without WithGrowth
+	most      int // replicas after growth, 0 without WithGrowth
+	grows     bool
 	memory    uint64 // free device memory that growth requires
 	limit     uint64 // memory of all replicas together; 0 without WithMemory
 	limited   bool
@@ -41,7 +42,7 @@ func WithReplicas(n int) Option {
 // bytes free. Choose memory as the size of a replica plus the memory that the rest of the program
 // needs.
 func WithGrowth(most int, memory uint64) Option {
-	return func(o *options) { o.most, o.memory = most, memory }
+	return func(o *options) { o.most, o.memory, o.grows = most, memory, true }
 }
 
 // WithMemory limits the memory that the function requests through its Trace, for all replicas

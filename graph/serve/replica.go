@@ -154,6 +154,7 @@ func (p *Pool[In, Out]) grow(t *ticket) (w *waiter, err error) {
 		failed = p.create(r)
 	}
 	if lost := p.lostBy(t.number, failed); lost != nil {
+		p.a.count(&p.a.stats.Failed)
 		return nil, lost
 	}
 	return nil, nil
@@ -199,7 +200,7 @@ func (p *Pool[In, Out]) judge(ctx context.Context, r *replica[In, Out], err erro
 		}
 		return running, err
 	}
-	p.a.count(&p.a.stats.Failed)
+	p.countFailed(r)
 	if lost := p.lostBy(r.slot.call, cause); lost != nil {
 		return failed, lost
 	}
@@ -207,6 +208,13 @@ func (p *Pool[In, Out]) judge(ctx context.Context, r *replica[In, Out], err erro
 		return failed, err
 	}
 	return unchanged, err
+}
+
+// countFailed counts a failed call, but not a failed Prepare.
+func (p *Pool[In, Out]) countFailed(r *replica[In, Out]) {
+	if r.slot.call != 0 {
+		p.a.count(&p.a.stats.Failed)
+	}
 }
 
 // failed adds the number of the slot's call to err.
@@ -236,7 +244,10 @@ func (p *Pool[In, Out]) end(r *replica[In, Out], o outcome, began time.Time) {
 		}
 	case running:
 		go p.drain(r)
-	case failed, panicked:
+	case panicked:
+		p.countFailed(r)
+		fallthrough
+	case failed:
 		p.a.broke(&r.slot)
 		p.a.put(&r.slot)
 	default:

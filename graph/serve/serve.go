@@ -84,7 +84,7 @@ type Stats struct {
 	MostQueued int // largest value of Queued
 
 	Calls            uint64 // calls that computed an output
-	Failed           uint64 // calls that ran and failed, other than by cancellation
+	Failed           uint64 // calls that failed, other than by refusal or cancellation
 	Refused          Refused
 	CancelledQueued  uint64 // calls whose context ended before they ran
 	CancelledRunning uint64 // calls whose context ended while they ran
@@ -178,7 +178,7 @@ func (p *Pool[In, Out]) accepts(c *driver.Context, f callable.Func[In, Out]) err
 		return refusal.Invalid("serve: a queue cannot have %d places", o.queue)
 	case o.batch.set || o.batch.sizes != nil:
 		return refusal.Invalid("serve: WithBatch and WithBatchSizes are options of NewBatcher, not of New")
-	case o.most != 0 && o.most < o.replicas:
+	case o.grows && o.most < o.replicas:
 		return refusal.Invalid("serve: it cannot grow from %d to %d replicas", o.replicas, o.most)
 	case o.limited && o.share() == 0:
 		return refusal.Invalid("serve: WithMemory(%d): too little for %d replicas", o.limit, max(o.replicas, o.most))
@@ -250,7 +250,10 @@ func (p *Pool[In, Out]) repairAndWait(ctx context.Context, t *ticket, s *slot) (
 	switch {
 	case err == nil:
 		return p.a.rejoin(t, s)
-	case endedWith(ctx, err) || !p.a.works():
+	case endedWith(ctx, err):
+		return nil, err
+	case !p.a.works():
+		p.a.count(&p.a.stats.Failed)
 		return nil, err
 	}
 	return nil, nil
@@ -264,6 +267,9 @@ func (p *Pool[In, Out]) await(ctx context.Context, w *waiter) (*slot, error) {
 	}
 	if s.broken { // no replica works
 		if err := p.repair(ctx, s); err != nil {
+			if !endedWith(ctx, err) {
+				p.a.count(&p.a.stats.Failed)
+			}
 			return nil, err
 		}
 	}

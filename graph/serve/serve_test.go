@@ -445,7 +445,7 @@ func TestPanicAndGoexitReturnTheReplica(t *testing.T) {
 			<-done
 			k.OK(call(background, p, ramp(8, 4)))
 		}
-		if s := p.Stats(); s.Busy != 0 || s.Rebuilt != 3 {
+		if s := p.Stats(); s.Busy != 0 || s.Rebuilt != 3 || s.Failed != 2 || s.Calls != 7 { // Prepare is not a call
 			t.Errorf("did %+v", s)
 		}
 	})
@@ -471,6 +471,7 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 			{"no replica", k.C, k.affine, driver.CUDA_ERROR_INVALID_VALUE, []serve.Option{serve.WithReplicas(0)}},
 			{"a negative queue", k.C, k.affine, driver.CUDA_ERROR_INVALID_VALUE, []serve.Option{serve.WithQueue(-1)}},
 			{"shrinking", k.C, k.affine, driver.CUDA_ERROR_INVALID_VALUE, []serve.Option{serve.WithReplicas(3), serve.WithGrowth(2, 0)}},
+			{"growth to nothing", k.C, k.affine, driver.CUDA_ERROR_INVALID_VALUE, []serve.Option{serve.WithGrowth(0, 0)}},
 			{"no memory", k.C, k.affine, driver.CUDA_ERROR_INVALID_VALUE, []serve.Option{serve.WithMemory(0)}},
 			{"a failing function", k.C, fails, mine, []serve.Option{nil, serve.WithReplicas(2)}},
 			{"an option of the callable", k.C, k.affine, driver.CUDA_ERROR_INVALID_VALUE, []serve.Option{serve.WithCallable(callable.WithVariants(0))}},

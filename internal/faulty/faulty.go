@@ -6,6 +6,7 @@
 package faulty
 
 import (
+	"runtime/debug"
 	"strings"
 	"sync"
 
@@ -31,6 +32,7 @@ type Call struct {
 	Symbol string // name passed to Lookup, such as cuMemAlloc_v2
 	Result uint32 // result that the caller received
 	Failed bool   // the library caused the failure
+	Stack  string // of the goroutine that made the call, if Failed
 }
 
 // rule selects the call that fails, and its result.
@@ -144,7 +146,7 @@ func (l *Library) next(symbol string) (fail, counted bool, result uint32, before
 		fail = l.count == l.rule.nth
 	}
 	if fail {
-		l.log = append(l.log, Call{Symbol: symbol, Result: l.rule.result, Failed: true})
+		l.log = append(l.log, Call{Symbol: symbol, Result: l.rule.result, Failed: true, Stack: string(debug.Stack())})
 	}
 	return fail, true, l.rule.result, l.before
 }

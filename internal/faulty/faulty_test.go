@@ -2,6 +2,7 @@ package faulty_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/purecuda/cuda/internal/faulty"
@@ -44,8 +45,14 @@ func TestOnlyTheNthCallFails(t *testing.T) {
 	if got != [3]uintptr{0, 719, 0} || inner["cuMake"] != 2 {
 		t.Errorf("results %v, %d calls reached the library; want the second failed and not made", got, inner["cuMake"])
 	}
-	if log := lib.Stop(); len(log) != 3 || !log[1].Failed || log[1].Result != 719 {
+	log := lib.Stop()
+	if len(log) != 3 || !log[1].Failed || log[1].Result != 719 {
 		t.Errorf("log %+v", log)
+	}
+	for i, c := range log {
+		if strings.Contains(c.Stack, "faulty_test.TestOnlyTheNthCallFails(") != (i == 1) {
+			t.Errorf("the stack of call %d is %q", i+1, c.Stack)
+		}
 	}
 }
 
