@@ -19,8 +19,8 @@
 // Every operation returns the exact result rounded once, to nearest with ties to even, and
 // keeps subnormal numbers. If the result of an operation on F16 or BF16 is a NaN, its bits are
 // 0x7fff, as on a GPU. Min and Max ignore a NaN operand if the other operand is a number, and
-// order -0 before +0. The instructions of PTX without modifiers give the same results. PTX has
-// no division and no square root of 16-bit numbers, and no arithmetic on 8-bit numbers.
+// order -0 before +0. PTX instructions without modifiers return the same results. PTX cannot
+// divide 16-bit numbers or take their square roots, and has no arithmetic on 8-bit numbers.
 //
 // The operator == compares bits: a NaN equals itself, and -0 differs from +0. Equal, Less and
 // LessEqual compare numbers, and are false if an operand is a NaN.
@@ -29,7 +29,7 @@
 //
 // Float32 and Float64 are exact. Conversions to a type with fewer bits round once, to nearest
 // with ties to even. Numbers that are too large become infinite in F16 and BF16. In E4M3 and
-// E5M2, they and infinities become the largest number of the same sign. To converts between any
+// E5M2, such numbers and infinities become the largest number of the same sign. To converts between any
 // two types of numbers.
 package num
 
@@ -118,8 +118,8 @@ func ToBF16(f float32) BF16 {
 	return BF16{uint16((b + 0x7fff + b>>16&1) >> 16)}
 }
 
-// ToE4M3 rounds to the nearest E4M3, ties to even. Numbers above 448 in magnitude, also
-// infinities, become 448 with the same sign. A NaN becomes the NaN 0x7f.
+// ToE4M3 rounds to the nearest E4M3, ties to even. Larger magnitudes than 448,
+// including infinity, become 448 with the same sign. A NaN becomes the NaN 0x7f.
 func ToE4M3(f float32) E4M3 {
 	b := math.Float32bits(f)
 	sign := uint8(b >> 24 & 0x80)
@@ -137,8 +137,8 @@ func ToE4M3(f float32) E4M3 {
 	return E4M3{sign | uint8((b-0x3c000000)>>20)}
 }
 
-// ToE5M2 rounds to the nearest E5M2, ties to even. Numbers above 57344 in magnitude, also
-// infinities, become 57344 with the same sign. A NaN becomes the NaN 0x7f.
+// ToE5M2 rounds to the nearest E5M2, ties to even. Larger magnitudes than 57344,
+// including infinity, become 57344 with the same sign. A NaN becomes the NaN 0x7f.
 func ToE5M2(f float32) E5M2 {
 	b := math.Float32bits(f)
 	sign := uint8(b >> 24 & 0x80)

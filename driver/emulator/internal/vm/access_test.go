@@ -3,6 +3,7 @@ package vm_test
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -452,6 +453,27 @@ func TestAtomicsOnFloats(t *testing.T) {
 		if decodeF16(h) != want {
 			t.Errorf("half %d is %v, want %v", i, decodeF16(h), want)
 		}
+	}
+}
+
+// The number must replace the NaN, and -0 must be below +0.
+func TestAtomicMinMaxOnHalves(t *testing.T) {
+	m := load(t, `.visible .entry k(.param .u64 p)
+{
+	.reg .b64 %rd1; .reg .b16 %h<3>; .reg .b32 %x<3>;
+	ld.param.u64 %rd1, [p];
+	mov.b16 %h1, 0x4000; mov.b16 %h2, 0xbc00;
+	red.global.max.noftz.v2.f16 [%rd1], {%h1, %h2};
+	red.global.min.noftz.v2.bf16 [%rd1+4], {%h1, %h2};
+	mov.b32 %x1, {%h1, %h2}; mov.b32 %x2, 0x80000000;
+	red.global.min.noftz.v2.f16x2 [%rd1+8], {%x1, %x2};
+	ret;
+}`)
+	p := upload(m, []uint16{0x3c00, 0x7e00, 0x7fc0, 0x3f80, 0x4200, 0xbe00, 0, 0})
+	m.mustLaunch("k", 1, p)
+	want := []uint16{0x4000, 0xbc00, 0x4000, 0xbc00, 0x4000, 0xbe00, 0, 0x8000}
+	if got := download[uint16](m, p, 8); !slices.Equal(got, want) {
+		t.Errorf("%#x, want %#x", got, want)
 	}
 }
 

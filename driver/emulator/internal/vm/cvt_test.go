@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 	"testing"
 )
 
@@ -297,6 +298,17 @@ func TestHalfConversions(t *testing.T) {
 		if !sameHalf(uint16(packed[i]), h, decodeF16) || !sameHalf(uint16(packed[i]>>16), h, decodeF16) {
 			t.Errorf("cvt.rn.f16x2.f32 of %x is %#x, want twice %#x", x, packed[i], h)
 		}
+	}
+}
+
+// A subnormal operand counts as zero with .ftz, also where the result would be a normal number.
+func TestHalfOperandsAreFlushed(t *testing.T) {
+	a, b := []uint16{0x0200, 0x8001, 0x0400}, []uint16{0x6400, 0x6400, 0x6400}
+	if got := eval2[uint16](t, "f16", "f16", "f16", "mul.ftz.f16 %d, %a, %b;", a, b); !slices.Equal(got, []uint16{0, 0x8000, 0x2c00}) {
+		t.Errorf("with .ftz: %#x", got)
+	}
+	if got := eval2[uint16](t, "f16", "f16", "f16", "mul.f16 %d, %a, %b;", a, b); !slices.Equal(got, []uint16{0x2800, 0x8400, 0x2c00}) {
+		t.Errorf("without .ftz: %#x", got)
 	}
 }
 
