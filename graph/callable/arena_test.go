@@ -107,9 +107,12 @@ func TestPlansOfVariants(t *testing.T) {
 		if want := uint64(2*perElement*4 + 2*4); r.Plans[1].Bytes != want || r.Plans[1].Graphs != 1 || len(r.Plans[1].Open) != 0 {
 			k.Errorf("the plan of 2 elements has %+v, want %d bytes and a graph", r.Plans[1], want)
 		}
+		if n := c.Ties()(); n > 4 { // for each variant, one for the memory and one for the graph
+			k.Errorf("two variants have %d ties", n)
+		}
 		k.OK(c.Close())
-		if r := a.Report(); len(r.Plans) != 0 {
-			k.Errorf("after Close the arena has these plans:\n%v", r)
+		if r := a.Report(); len(r.Plans) != 0 || c.Ties()() != 0 {
+			k.Errorf("after Close the arena has %d ties and these plans:\n%v", c.Ties()(), r)
 		}
 	})
 }

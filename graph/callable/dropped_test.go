@@ -40,21 +40,22 @@ func TestDroppedCallableLeavesTheArena(t *testing.T) {
 			opts    []callable.Option
 			objects int
 		}{{nil, 14}, {[]callable.Option{callable.WithAdaptive(10)}, 12}} {
-			k.dropped(append(c.opts, callable.WithArena(a)))
+			ties := k.dropped(append(c.opts, callable.WithArena(a)))
 			gputest.ExpectDropped(t, k.C.Device().Driver(), c.objects)
 			k.Eventually("the plans of a dropped Callable disappear", func() bool {
 				runtime.GC()
-				return len(a.Report().Plans) == 0
+				return len(a.Report().Plans) == 0 && ties() == 0
 			})
 		}
 	})
 }
 
 //go:noinline
-func (k *kit) dropped(opts []callable.Option) {
+func (k *kit) dropped(opts []callable.Option) (ties func() int) {
 	c, err := callable.New(k.S, k.wide, nil, opts...)
 	k.OK(err)
 	for _, n := range []int{1, 2} {
 		k.answers(c, affine{ramp(n, 1), 2, 3})
 	}
+	return c.Ties()
 }

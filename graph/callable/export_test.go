@@ -11,3 +11,6 @@ func (p Pending[Out]) WaitWith(ctx context.Context, between func()) (out Out, er
 	between()
 	return p.waitFor(ctx, ended)
 }
+
+// Ties returns the number of objects that take turns in the arena of the Callable.
+func (c *Callable[In, Out]) Ties() func() int { return c.shelf.turn.Ties }

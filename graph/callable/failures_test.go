@@ -302,3 +302,56 @@ func TestCallableRefusesWhatCannotWork(t *testing.T) {
 		}
 	})
 }
+
+// Work that the function enqueues in Trace.Stream is part of each call, also when the function then
+// calls Scope and the rest of the call is recorded.
+func TestWorkInTheStreamOfATrace(t *testing.T) {
+	each(t, func(k *kit) {
+		c := made(k, func(t *callable.Trace[affine]) (*driver.HostBuffer[uint32], error) {
+			x := callable.StageSlice(t, func(in affine) []uint32 { return in.x })
+			l, err := k.Plus.Prepare(config, x, uint32(x.Len()), uint32(1))
+			if err != nil {
+				return nil, err
+			}
+			if err := t.Stream().Do(l); err != nil {
+				return nil, err
+			}
+			t.Scope()
+			t.Launch(k.Times, config, x, uint32(x.Len()), uint32(3))
+			return callable.Result(t, x), nil
+		}, nil, callable.WithAdaptive(2))
+		for i := range uint32(4) {
+			out, err := c.Call(background, affine{x: ramp(3, i)})
+			k.OK(err)
+			if got := out.Slice()[2]; got != 3*(i+2+1) {
+				t.Errorf("call %d returned %d, want %d", i, got, 3*(i+2+1))
+			}
+		}
+	})
+}
+
+func TestDeclarationsWithoutAFunction(t *testing.T) {
+	each(t, func(k *kit) {
+		for name, declare := range map[string]func(t *callable.Trace[int]){
+			"StageSlice":  func(t *callable.Trace[int]) { callable.StageSlice[uint32](t, nil) },
+			"StageScalar": func(t *callable.Trace[int]) { callable.StageScalar[uint32](t, nil) },
+			"Shape":       func(t *callable.Trace[int]) { callable.Shape[uint32](t, nil) },
+			"Constant":    func(t *callable.Trace[int]) { callable.Constant[uint32](t, nil) },
+		} {
+			_, err := created(k, func(t *callable.Trace[int]) (int, error) { declare(t); return 0, nil }, []int{1})
+			if !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) || !strings.Contains(err.Error(), name+" without a function") {
+				t.Errorf("%s: got %v", name, err)
+			}
+		}
+	})
+}
+
+// The options of WithInstantiation must reach Instantiate, which rejects this one for arenas.
+func TestWithInstantiation(t *testing.T) {
+	each(t, func(k *kit) {
+		_, err := callable.New(k.S, k.wide, []affine{{ramp(3, 5), 3, 1}}, callable.WithArena(k.arena()), callable.WithInstantiation(graph.WithDeviceLaunch()))
+		if !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) || !strings.Contains(err.Error(), "WithDeviceLaunch") {
+			t.Errorf("got %v", err)
+		}
+	})
+}

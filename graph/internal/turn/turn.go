@@ -369,6 +369,13 @@ func (m *Memory) note(t *Tie) {
 	}
 }
 
+// Ties returns the number of ties that have not left, for tests.
+func (u *Turn) Ties() (n int) {
+	u.members.Lock()
+	defer u.members.Unlock()
+	return len(u.ties) - u.left
+}
+
 // Graphs returns the number of open executable graphs of a plan.
 func (u *Turn) Graphs(p *Plan) (n int) {
 	u.members.Lock()
