@@ -106,3 +106,32 @@ func TestEstimatesDoNotOverflow(t *testing.T) {
 		t.Errorf("a replica becomes free in %v", got)
 	}
 }
+
+// A call whose context ends while its batch is staged returns the error of the batch if the batch
+// fails.
+func TestCallThatLeavesABatchThatFails(t *testing.T) {
+	b, w := collector(t)
+	q := &b.batches
+	m := memberOf[int, int](q.waiting.oldest)
+	q.formFailed(w)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	left := make(chan error, 1)
+	go func() { left <- b.leave(ctx, m, nil) }()
+	is := func() state {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		return m.state
+	}
+	for is() != leaving {
+		time.Sleep(time.Millisecond)
+	}
+	mine := errors.New("mine")
+	b.fail(w, mine)
+	if err := <-left; err != mine {
+		t.Errorf("got %v", err)
+	}
+	if s := q.snapshot(); s.Failed != 1 || s.CancelledRunning != 0 || s.Busy != 0 {
+		t.Errorf("did %+v", s)
+	}
+}
