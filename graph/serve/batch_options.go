@@ -21,7 +21,7 @@ const defaultBatch = 16
 // WithBatch sets the number of calls in the largest batch of a Batcher, and the window: how long a
 // free replica waits for a batch to become full. A window begins when the oldest waiting call
 // arrives. The default is 16 calls and a window of 0. With a window of 0, a free replica never
-// waits.
+// waits. n may be at most 65,536.
 func WithBatch(n int, window time.Duration) Option {
 	return func(o *options) { o.batch.set, o.batch.most, o.batch.window = true, n, window }
 }
@@ -33,6 +33,9 @@ func WithBatchSizes(sizes ...int) Option {
 	return func(o *options) { o.batch.sizes = slices.Clone(sizes) }
 }
 
+// maxBatch is the largest n of WithBatch. Each replica has memory for n inputs from the beginning.
+const maxBatch = 1 << 16
+
 // complete sets defaults. It returns the sizes in ascending order. The last size is the largest
 // batch.
 func (o *batching) complete() ([]int, error) {
@@ -43,8 +46,8 @@ func (o *batching) complete() ([]int, error) {
 		o.clock = systemClock{}
 	}
 	switch {
-	case o.most < 1:
-		return nil, refusal.Invalid("serve: a batch cannot have %d calls", o.most)
+	case o.most < 1 || o.most > maxBatch:
+		return nil, refusal.Invalid("serve: a batch cannot have %d calls, only 1 to %d", o.most, maxBatch)
 	case o.window < 0:
 		return nil, refusal.Invalid("serve: the window of a batch cannot be %v", o.window)
 	}

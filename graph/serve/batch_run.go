@@ -16,7 +16,8 @@ import (
 var ErrShape = errors.New("the shape of the input differs from the example's")
 
 // PanicError is the error of the calls of a batch for which the recorded function, or a function
-// that reads the inputs, panicked.
+// that reads the inputs, panicked. It is also the reason in LostError.Restart if a function panicked
+// during a restart.
 type PanicError struct {
 	Value any    // value of the panic; nil if the function called runtime.Goexit
 	Stack []byte // stack of the goroutine that panicked

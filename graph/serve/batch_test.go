@@ -525,6 +525,7 @@ func TestNewBatcherRefusesWhatCannotWork(t *testing.T) {
 			{"a negative number of replicas", k.C, k.rows, invalid, []serve.Option{serve.WithReplicas(-1)}},
 			{"a negative queue", k.C, k.rows, invalid, []serve.Option{serve.WithQueue(-1)}},
 			{"no calls", k.C, k.rows, invalid, []serve.Option{serve.WithBatch(0, 0)}},
+			{"too many calls", k.C, k.rows, invalid, []serve.Option{serve.WithBatch(math.MaxInt, 0)}},
 			{"a negative window", k.C, k.rows, invalid, []serve.Option{serve.WithBatch(2, -1)}},
 			{"a size of 0", k.C, k.rows, invalid, []serve.Option{serve.WithBatchSizes(0)}},
 			{"a size above the largest", k.C, k.rows, invalid, []serve.Option{serve.WithBatch(4, 0), serve.WithBatchSizes(5)}},

@@ -3,6 +3,7 @@ package serve
 import (
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"time"
 
 	"github.com/purecuda/cuda/driver"
@@ -106,6 +107,9 @@ func (a *admission) endRestart(slots []*slot, err error) {
 		a.lost = &final
 		a.stats.LastLoss = a.lost
 		a.refuseWaiters(a.lost, &a.stats.Refused.Lost)
+		for _, s := range slots {
+			s.broken = true
+		}
 	}
 	a.busy += len(slots) - 1 // these slots replace the restart, which counted as one
 	for _, s := range slots {
@@ -116,13 +120,19 @@ func (a *admission) endRestart(slots []*slot, err error) {
 	}
 }
 
-var errNoReturn = errors.New("the function of WithRestart did not return")
-
 // restart replaces the lost context.
 func (p *Pool[In, Out]) restart() {
-	slots, err := p.a.takeAll(), errNoReturn
-	defer func() { p.a.endRestart(slots, err) }() // runs even if open called runtime.Goexit
+	slots := p.a.takeAll()
+	returned := false
+	var err error
+	defer func() {
+		if !returned { // open or the recorded function panicked or called runtime.Goexit
+			err = &PanicError{recover(), debug.Stack()}
+		}
+		p.a.endRestart(slots, err)
+	}()
 	err = p.reopen(slots)
+	returned = true
 }
 
 func (p *Pool[In, Out]) reopen(slots []*slot) error {
@@ -142,16 +152,13 @@ func (p *Pool[In, Out]) reopen(slots []*slot) error {
 	if p.a.isClosed() {
 		return errClosed
 	}
-	for i, s := range slots {
+	for _, s := range slots {
 		err := p.create(p.of(s))
 		if err == nil {
 			s.broken = false
 			continue
 		}
 		if state := stateOf(c); state != nil {
-			for _, s := range slots[:i] {
-				s.broken = true
-			}
 			return refusal.Join([]error{err, state})
 		}
 		p.a.noRepair(err) // a call will try again

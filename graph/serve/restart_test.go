@@ -30,6 +30,7 @@ type program struct {
 	things []interface{ Close() error }
 	opened atomic.Int32
 	before func() error // runs at the beginning of open, unless it is nil
+	record func()       // runs when the function records in a new context, unless it is nil
 
 	patience time.Duration // how long open tries to create a context
 }
@@ -81,6 +82,9 @@ func (w *program) open() (*driver.Context, fn, error) {
 		}
 	}
 	return c, func(t *callable.Trace[[]uint32]) (output, error) {
+		if w.record != nil && w.opened.Load() > 1 {
+			w.record()
+		}
 		x := callable.StageSlice(t, func(in []uint32) []uint32 { return in[:1] })
 		t.Launch(trap, driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(1)}, x)
 		return k.affine(t)
@@ -196,14 +200,20 @@ func TestRestartThatFails(t *testing.T) {
 		before func() error
 		want   error
 		says   string
+		record func()
 	}{
-		"the driver refuses":   {emulator.New(emulator.Config{}), func() error { return nil }, driver.CUDA_ERROR_LAUNCH_FAILED, "the process must end, because a new context fails as well"},
-		"open fails":           {recovering(), func() error { return sentinel }, sentinel, "did not restart: no weights"},
-		"open does not return": {recovering(), func() error { runtime.Goexit(); return nil }, driver.ErrContextLost, "did not return"},
+		"the driver refuses":   {emulator.New(emulator.Config{}), func() error { return nil }, driver.CUDA_ERROR_LAUNCH_FAILED, "the process must end, because a new context fails as well", nil},
+		"open fails":           {recovering(), func() error { return sentinel }, sentinel, "did not restart: no weights", nil},
+		"open does not return": {recovering(), func() error { runtime.Goexit(); return nil }, driver.ErrContextLost, "called runtime.Goexit", nil},
+		"open panics":          {recovering(), func() error { panic(sentinel) }, sentinel, "did not restart: the function panicked: no weights", nil},
+		"recording panics":     {recovering(), func() error { return nil }, sentinel, "the function panicked: no weights", func() { panic(sentinel) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newProgram(t, c.lib)
-			w.patience = 0
+			w.record = c.record
+			if c.record == nil {
+				w.patience = 0
+			}
 			p := w.pool(0, serve.WithReplicas(2))
 			hold := make(chan struct{})
 			w.before = func() error { <-hold; return c.before() }
