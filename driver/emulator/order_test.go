@@ -67,6 +67,21 @@ var orders = []struct {
 		for code(r.CuStreamQuery(a)) != 0 {
 		}
 	}},
+	{"a query of an idle stream that waits for an event that has passed", true, func(r *rig, a, b cu.CUstream) {
+		c, ev := r.stream(), r.event(0)
+		r.ok(r.CuEventRecord(ev, a))
+		r.passed(a)
+		r.ok(r.CuStreamWaitEvent(c, ev, 0))
+		for code(r.CuStreamQuery(c)) != 0 {
+		}
+	}},
+	{"a wait of the host for a stream that waits for an event that has passed", true, func(r *rig, a, b cu.CUstream) {
+		c, ev := r.stream(), r.event(0)
+		r.ok(r.CuEventRecord(ev, a))
+		r.passed(a)
+		r.ok(r.CuStreamWaitEvent(c, ev, 0))
+		r.ok(r.CuStreamSynchronize(c))
+	}},
 	{"a flag in memory", true, func(r *rig, a, b cu.CUstream) {
 		g := r.gate()
 		r.ok(r.CuStreamWriteValue32(a, g.p, 1, 0))

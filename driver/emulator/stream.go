@@ -234,11 +234,14 @@ func (s *stream) wait() {
 
 // end returns the last tasks that the host knows to have ended once it has waited for s. Without
 // ordering checks, it returns nil.
+//
+// A wait for an event that has passed adds no task to s, so the last task alone may not be ordered
+// after the event.
 func (s *stream) end() []dependency {
 	if !s.ctx.e.checks(ordering) {
 		return nil
 	}
-	return append(s.before(), s.last())
+	return append(s.before(), dependency{s, s.submitted, order.New(s.lane, s.submitted, s.known, nil, nil)})
 }
 
 func cuStreamAttachMemAsync(c call) result {
