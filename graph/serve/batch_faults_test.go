@@ -513,17 +513,7 @@ func TestLostContextFailsAllBatches(t *testing.T) {
 		t.Fatal(err)
 	}
 	k := &kit{Kit: &graphtest.Kit{TB: t, C: c}}
-	load := func(ptx, name string) (*driver.Module, *driver.Kernel) {
-		m, err := c.LoadModule([]byte(ptx))
-		k.OK(err)
-		f, err := m.Kernel(name)
-		k.OK(err)
-		return m, f
-	}
-	trapping, trap := load(trapPTX, "trapif")
-	arithmetic, times := load(graphtest.Kernels, "times")
-	k.Times = times
-	k.Plus, err = arithmetic.Kernel("plus")
+	trap, modules, err := k.load()
 	k.OK(err)
 	f, v := k.valved()
 	b, err := serve.NewBatcher(c, func(t *callable.Trace[[][]uint32]) (output, error) {
@@ -562,5 +552,7 @@ func TestLostContextFailsAllBatches(t *testing.T) {
 	if err := batched(background, b, ramp(width, 0)); !errors.Is(err, driver.ErrClosed) {
 		t.Errorf("after Close: %v", err)
 	}
-	_, _, _ = trapping.Close(), arithmetic.Close(), c.Close() // return the driver's code as well
+	for _, m := range append(modules, c) {
+		_ = m.Close() // returns the driver's code as well
+	}
 }

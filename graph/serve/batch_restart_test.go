@@ -34,19 +34,10 @@ func (w *rowsProgram) openRows() (*driver.Context, batchFn, error) {
 		return nil, nil, err
 	}
 	k := &kit{Kit: &graphtest.Kit{TB: w.TB, C: c}}
-	var trap *driver.Kernel
-	for _, l := range []struct {
-		ptx, name string
-		to        **driver.Kernel
-	}{{trapPTX, "trapif", &trap}, {graphtest.Kernels, "times", &k.Times}, {graphtest.Kernels, "plus", &k.Plus}} {
-		m, err := c.LoadModule([]byte(l.ptx))
-		if err != nil {
-			return nil, nil, err
-		}
-		w.things = append(w.things, m)
-		if *l.to, err = m.Kernel(l.name); err != nil {
-			return nil, nil, err
-		}
+	trap, modules, err := k.load()
+	w.things = append(w.things, modules...)
+	if err != nil {
+		return nil, nil, err
 	}
 	return c, func(t *callable.Trace[[][]uint32]) (output, error) {
 		x := callable.StageRows(t, func(in []uint32) []uint32 { return in[:1] })

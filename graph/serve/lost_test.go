@@ -74,6 +74,25 @@ func eachDoomed(t *testing.T, test func(t *testing.T, d *driver.Driver)) {
 	})
 }
 
+// load loads the kernels of a kit without those of graphtest.NewKit, and a kernel that traps if the
+// first element of its buffer is trapping. The caller must close the modules, also after an error.
+func (k *kit) load() (trap *driver.Kernel, modules []interface{ Close() error }, err error) {
+	for _, l := range []struct {
+		ptx, name string
+		to        **driver.Kernel
+	}{{trapPTX, "trapif", &trap}, {graphtest.Kernels, "times", &k.Times}, {graphtest.Kernels, "plus", &k.Plus}} {
+		m, err := k.C.LoadModule([]byte(l.ptx))
+		if err != nil {
+			return nil, modules, err
+		}
+		modules = append(modules, m)
+		if *l.to, err = m.Kernel(l.name); err != nil {
+			return nil, modules, err
+		}
+	}
+	return trap, modules, nil
+}
+
 // loseContext makes the kernels of the first calls trap.
 func loseContext(t *testing.T, d *driver.Driver, traps int) {
 	const replicas, calls = 4, 16
@@ -86,17 +105,7 @@ func loseContext(t *testing.T, d *driver.Driver, traps int) {
 		t.Fatal(err)
 	}
 	k := &kit{Kit: &graphtest.Kit{TB: t, C: c}}
-	load := func(ptx, name string) (*driver.Module, *driver.Kernel) {
-		m, err := c.LoadModule([]byte(ptx))
-		k.OK(err)
-		f, err := m.Kernel(name)
-		k.OK(err)
-		return m, f
-	}
-	trapping, trap := load(trapPTX, "trapif")
-	arithmetic, times := load(graphtest.Kernels, "times")
-	k.Times = times
-	k.Plus, err = arithmetic.Kernel("plus")
+	trap, modules, err := k.load()
 	k.OK(err)
 	gated, open, _ := k.gated()
 	f := func(t *callable.Trace[[]uint32]) (output, error) {
@@ -164,7 +173,9 @@ func loseContext(t *testing.T, d *driver.Driver, traps int) {
 	if s := p.Stats(); s.Busy != 0 || s.Queued != 0 || s.Rebuilt != 0 || s.BuildsFailed != 0 || s.Failed+s.Refused.Lost != uint64(failed+2) {
 		t.Errorf("did %+v", s)
 	}
-	_, _, _ = trapping.Close(), arithmetic.Close(), c.Close() // return the driver's code as well
+	for _, m := range append(modules, c) {
+		_ = m.Close() // returns the driver's code as well
+	}
 }
 
 // whenTrapped describes call i when a kernel traps.

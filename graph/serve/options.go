@@ -48,7 +48,7 @@ func WithGrowth(most int, memory uint64) Option {
 // WithMemory limits the memory that the function requests through its Trace, for all replicas
 // together. Each replica gets an equal share. For a pool that may grow, the share is based on the
 // largest number of replicas. See callable.WithMemory for what counts and what happens at the
-// limit.
+// limit. It takes precedence over a callable.WithMemory in WithCallable.
 func WithMemory(bytes uint64) Option {
 	return func(o *options) { o.limit, o.limited = bytes, true }
 }
