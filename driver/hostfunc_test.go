@@ -240,9 +240,11 @@ func TestGoexitInAHostFunctionIsAnError(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		s, other := must(c.NewStream())(t), must(c.NewStream())(t)
 		ran := make(chan string, 8)
+		both := make(chan struct{}) // the second function cannot be enqueued after the first one's error
 		for range 2 {
-			noError(t, s.HostFunc(func() { defer func() { ran <- "ends" }(); runtime.Goexit() }))
+			noError(t, s.HostFunc(func() { defer func() { ran <- "ends" }(); <-both; runtime.Goexit() }))
 		}
+		close(both)
 		noError(t, other.HostFunc(func() { ran <- "other" }))
 		noError(t, other.Wait(context.Background()))
 		err := s.Wait(context.Background())
