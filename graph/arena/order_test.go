@@ -15,89 +15,95 @@ import (
 )
 
 // ways are the ways to launch the second graph while the first is in flight on another stream.
-var ways = map[string]func(k *kit, m *member, s *driver.Stream) error{
-	"launch":                   func(k *kit, m *member, s *driver.Stream) error { return m.x.Launch(s) },
-	"operation":                func(k *kit, m *member, s *driver.Stream) error { return s.Do(m.x.Op()) },
-	"bindings without changes": func(k *kit, m *member, s *driver.Stream) error { return m.x.Bindings().Launch(s) },
-	"bindings": func(k *kit, m *member, s *driver.Stream) error {
+// Each prepares its launch before the first graph runs: on driver 580 an instantiation can wait
+// for work in flight, and the test blocks that work.
+var ways = map[string]func(k *kit, m *member) func(s *driver.Stream) error{
+	"launch": func(k *kit, m *member) func(s *driver.Stream) error { return launchOf(m.x) },
+	"operation": func(k *kit, m *member) func(s *driver.Stream) error {
+		return func(s *driver.Stream) error { return s.Do(m.x.Op()) }
+	},
+	"bindings without changes": func(k *kit, m *member) func(s *driver.Stream) error {
+		return func(s *driver.Stream) error { return m.x.Bindings().Launch(s) }
+	},
+	"bindings": func(k *kit, m *member) func(s *driver.Stream) error {
 		v, err := graph.Bind[uint32](m.x.Bindings(), m.node, m.l, 2)
-		return errors.Join(err, v.Set(2), m.x.Bindings().Launch(s))
+		return func(s *driver.Stream) error { return errors.Join(err, v.Set(2), m.x.Bindings().Launch(s)) }
 	},
-	"after Set": func(k *kit, m *member, s *driver.Stream) error {
-		return errors.Join(m.x.Set(m.node, k.Launch(k.Plus, m.in, 2)), m.x.Launch(s))
+	"after Set": func(k *kit, m *member) func(s *driver.Stream) error {
+		return func(s *driver.Stream) error {
+			return errors.Join(m.x.Set(m.node, k.Launch(k.Plus, m.in, 2)), m.x.Launch(s))
+		}
 	},
-	"clone": func(k *kit, m *member, s *driver.Stream) error {
+	"clone": func(k *kit, m *member) func(s *driver.Stream) error {
 		g, err := m.x.Graph().Clone()
 		k.OK(err)
 		k.CloseLater(g)
-		return k.Exec(g).Launch(s)
+		return launchOf(k.Exec(g))
 	},
-	"child": func(k *kit, m *member, s *driver.Stream) error {
+	"child": func(k *kit, m *member) func(s *driver.Stream) error {
 		g := k.Graph()
 		_, err := g.AddChild(m.x.Graph())
 		k.OK(err)
-		return k.Exec(g).Launch(s)
+		return launchOf(k.Exec(g))
 	},
-	"captured": func(k *kit, m *member, s *driver.Stream) error {
-		return k.Exec(k.Capture(func(sc *graph.Scope) error { return sc.Do(m.x.Op()) })).Launch(s)
+	"captured": func(k *kit, m *member) func(s *driver.Stream) error {
+		return launchOf(k.Exec(k.Capture(func(sc *graph.Scope) error { return sc.Do(m.x.Op()) })))
 	},
 	// Driver 580 cannot update a copy of memory from cuMemAlloc to memory of an arena, which is mapped.
-	"update": func(k *kit, m *member, s *driver.Stream) error {
+	"update": func(k *kit, m *member) func(s *driver.Stream) error {
 		x := k.member(k.arena(), "of another arena", 1, 7).x
 		r, err := x.Update(m.x.Graph())
 		k.OK(err)
 		if !r.Updated() {
 			k.Fatal(r)
 		}
-		return x.Launch(s)
+		return launchOf(x)
 	},
-	"reinstantiation": func(k *kit, m *member, s *driver.Stream) error {
+	"reinstantiation": func(k *kit, m *member) func(s *driver.Stream) error {
 		x := k.Exec(k.Graph())
 		r, err := x.Update(m.x.Graph(), graph.WithReinstantiate())
 		k.OK(err)
 		if !r.Reinstantiated {
 			k.Fatal(r)
 		}
-		return x.Launch(s)
+		return launchOf(x)
 	},
-	"borrowed": func(k *kit, m *member, s *driver.Stream) error {
+	"borrowed": func(k *kit, m *member) func(s *driver.Stream) error {
 		x, err := m.x.Graph().BorrowExec(m.x.Raw())
 		k.OK(err)
 		k.CloseLater(x)
-		return x.Launch(s)
+		return launchOf(x)
 	},
+}
+
+func launchOf(x *graph.Exec) func(s *driver.Stream) error {
+	return func(s *driver.Stream) error { return x.Launch(s) }
 }
 
 // A launch must wait for the latest launch of another plan, whichever of the ways enqueues it.
 // Without the wait, the second launch would end while the first is blocked.
 func TestLaunchWaitsForTheOtherPlan(t *testing.T) {
 	each(t, func(k *kit) {
-		for name, launch := range ways {
+		for name, prepare := range ways {
 			_, first, second := k.pair()
 			s := k.Stream()
+			launch := prepare(k, second)
 			release := k.blocked(k.S)
 			k.OK(first.x.Launch(k.S))
-			s2 := k.Stream()
-			if name == "captured" { // the kit captures its own stream
-				release()
-				k.Wait(k.S)
-				release = k.blocked(s)
-				k.OK(first.x.Launch(s))
-			}
-			k.launchWaits(name, launch, second, s2, release)
-			k.Wait(s2)
+			k.launchWaits(name, launch, s, release)
+			k.Wait(s)
 			k.Expect(first.out, 11)
 			k.Expect(second.out, 22)
 		}
 	})
 }
 
-// launchWaits launches the member and checks that the launch waits. It then releases the blocked
+// launchWaits launches a graph and checks that the launch waits. It then releases the blocked
 // work, even if the test fails, because the test's cleanup waits for the device.
-func (k *kit) launchWaits(name string, launch func(*kit, *member, *driver.Stream) error, m *member, s *driver.Stream, release func()) {
+func (k *kit) launchWaits(name string, launch func(*driver.Stream) error, s *driver.Stream, release func()) {
 	k.Helper()
 	defer release()
-	k.OK(launch(k, m, s))
+	k.OK(launch(s))
 	k.waits(name, s)
 }
 
@@ -122,7 +128,7 @@ func TestUpdateFromOtherMemory(t *testing.T) {
 		s := k.Stream()
 		release := k.blocked(k.S)
 		k.OK(first.x.Launch(k.S))
-		k.launchWaits("after the reinstantiation", func(*kit, *member, *driver.Stream) error { return x.Launch(s) }, nil, s, release)
+		k.launchWaits("after the reinstantiation", launchOf(x), s, release)
 		k.Wait(s)
 		k.Expect(second.out, 22)
 	})
