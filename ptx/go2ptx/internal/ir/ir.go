@@ -39,7 +39,7 @@ type Func struct {
 }
 
 // Param is a parameter in the PTX. A kernel's parameter is a struct in memory of Size bytes; the
-// entry reads its parts with OpParam and Aux the index of the Part.
+// entry reads its parts with OpParam, whose Aux counts through the parts of all parameters.
 type Param struct {
 	Name        string
 	Size, Align int

@@ -9,7 +9,7 @@ const (
 	// Values without operands.
 	OpConst   // Aux: the bits (a Bool: 0 or 1; F16 to F64: IEEE bits; Ptr: 0 is nil)
 	OpUndef   // any value; only for variables that no path reads
-	OpParam   // Aux: the index of the parameter of a function or kernel
+	OpParam   // Aux: the index of a Part, counted through all parameters
 	OpSpecial // Sym: a special register, %tid.x; Aux: 1 if its value is the same for each read by a thread
 	OpSlot    // Aux: index into Func.Slots; the address, PtrTo(Local)
 	OpGlobal  // Var: the address of a variable of the module, in the variable's space
