@@ -286,7 +286,10 @@ func (x *Exec) setParams(n Node, p *cu.CUgraphNodeParams, keep []life.Ref) error
 		o.Commit(n.i)
 	}
 	x.keep.ReleaseDropped(o)
-	return n.g.explainType(n, p.Type, err)
+	if typed := n.g.explainType(n, p.Type, err); typed != err || p.Type != cu.CU_GRAPH_NODE_TYPE_MEMCPY {
+		return typed
+	}
+	return explainCopy(&p.Memcpy().CopyParams, err)
 }
 
 // explainType adds to err that the node is not of type want, if that is the case.

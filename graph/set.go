@@ -16,8 +16,9 @@ import (
 // previous references are released once the launches that use them have ended. For a node of a
 // nested graph, they are released when the Exec is updated as a whole or closed.
 //
-// The driver cannot change the context and the launch attributes of a kernel, or the kinds of
-// memory of a copy.
+// The driver cannot change the context and the launch attributes of a kernel. It cannot change a
+// copy between host and device memory, or between memory of a pool or arena and other memory.
+// Update with WithReinstantiate can.
 func (x *Exec) Set(n Node, op driver.Op) error {
 	if l, ok := op.(*launchOp); ok {
 		return l.setIn(x, n)
@@ -419,9 +420,7 @@ func (x *Exec) explainSet(n Node, op driver.Op, err error) error {
 	why := ""
 	switch op := op.(type) {
 	case *driver.CopyOp:
-		if p := op.Uses().Node.(*cu.CUDA_MEMCPY3D); p.Height > 1 || p.Depth > 1 || p.DstMemoryType == cu.CU_MEMORYTYPE_ARRAY || p.SrcMemoryType == cu.CU_MEMORYTYPE_ARRAY {
-			why = "only copies of one row of linear memory can be set in an executable graph; for others, update it from the graph"
-		}
+		return explainCopy(op.Uses().Node.(*cu.CUDA_MEMCPY3D), err)
 	case *driver.FillOp:
 		why = "only the address and the value of a fill can be set in an executable graph, not the number of rows"
 	case *driver.MemOp:
@@ -433,6 +432,18 @@ func (x *Exec) explainSet(n Node, op driver.Op, err error) error {
 		return err
 	}
 	return fmt.Errorf("%s: %w", why, err)
+}
+
+// explainCopy adds to err the probable reason why the driver did not set a node of an Exec to p.
+func explainCopy(p *cu.CUDA_MEMCPY3D, err error) error {
+	switch {
+	case !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE):
+		return err
+	case p.Height > 1 || p.Depth > 1 || p.DstMemoryType == cu.CU_MEMORYTYPE_ARRAY || p.SrcMemoryType == cu.CU_MEMORYTYPE_ARRAY:
+		return fmt.Errorf("only copies of one row of linear memory can be set in an executable graph; for others, update it from the graph: %w", err)
+	}
+	return fmt.Errorf("a copy in an executable graph cannot change between host and device memory, or between memory of a pool or arena "+
+		"and other memory; for such changes, update it from a graph (Exec.Update with WithReinstantiate): %w", err)
 }
 
 // explainOp adds to err that the node's type does not match the operation, if that is the case.

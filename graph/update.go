@@ -41,7 +41,7 @@ func (r UpdateResult) Reason() string {
 	case cu.CU_GRAPH_EXEC_UPDATE_ERROR_FUNCTION_CHANGED:
 		return "a node has a different kernel, and this driver cannot change kernels"
 	case cu.CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED:
-		return "a parameter changed that an update cannot change, such as the kind or the context of memory"
+		return "a parameter changed that an update cannot change, such as the context of memory, or whether a copy's memory is of a pool or arena"
 	case cu.CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED:
 		return "a node cannot be updated"
 	case cu.CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE:

@@ -286,3 +286,84 @@ func TestUpdateNamesTheKernelThatDoesNotFit(t *testing.T) {
 		}
 	})
 }
+
+// The driver cannot change a copy from memory of cuMemAlloc to memory of a pool. The error of Set
+// and the result of Update must say so, the Exec must stay unchanged, and a new instantiation must
+// work. Other drivers than 580 (CUDA 13.0) may accept the change.
+func TestACopyCannotChangeToMemoryOfAPool(t *testing.T) {
+	each(t, func(k *kit) {
+		from, to := k.MemoryOf(1), k.Memory()
+		k.CloseLater(from)
+		pooled, err := driver.AllocAsync[uint32](k.S, from.Len())
+		k.OK(err)
+		k.CloseLater(pooled)
+		k.OK(k.S.Do(filled(k, pooled, 2)))
+		g, h := k.Graph(), k.Graph()
+		n := k.Add(g, copied(k, to, from))
+		k.Add(h, copied(k, to, pooled))
+		x := k.Exec(g)
+		if k.C.Driver().Version() == 13000 {
+			k.refusesAPool(x, n, h, copied(k, to, pooled))
+			k.Run(x)
+			k.Expect(to, 1)
+		}
+		r, err := x.Update(h, graph.WithReinstantiate())
+		k.OK(err)
+		if !r.Updated() && !r.Reinstantiated {
+			k.Error(r)
+		}
+		k.Run(x)
+		k.Expect(to, 2)
+	})
+}
+
+func (k *kit) refusesAPool(x *graph.Exec, n graph.Node, h *graph.Graph, op *driver.CopyOp) {
+	k.Helper()
+	k.saysPool("Set", x.Set(n, op))
+	k.saysPool("SetBatch", x.SetBatch([]graph.Change{{Node: n, Op: op}}))
+	r, err := x.Update(h)
+	k.OK(err)
+	if r.Updated() || !strings.Contains(r.String(), "of a pool or arena") {
+		k.Errorf("Update: %v", r)
+	}
+}
+
+func (k *kit) saysPool(name string, err error) {
+	k.Helper()
+	if !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) || !strings.Contains(err.Error(), "memory of a pool or arena") ||
+		!strings.Contains(err.Error(), "WithReinstantiate") {
+		k.Errorf("%s: %v", name, err)
+	}
+}
+
+// It is not known whether drivers refuse tagged parameters for this reason, but the emulator does.
+func TestTaggedParametersOfACopyWithMemoryOfAPool(t *testing.T) {
+	gputest.OnEmulator(t, emulator.Config{}, func(t *testing.T, c *driver.Context) {
+		k := newKit(t, c)
+		from, to := k.Memory(), k.Memory()
+		pooled, err := driver.AllocAsync[uint32](k.S, from.Len())
+		k.OK(err)
+		k.CloseLater(pooled)
+		g := k.Graph()
+		n := k.Add(g, copied(k, to, from))
+		p := cu.CUgraphNodeParams{Type: cu.CU_GRAPH_NODE_TYPE_MEMCPY}
+		*p.Memcpy() = cu.CUDA_MEMCPY_NODE_PARAMS{
+			CopyCtx: c.Raw(), CopyParams: *copied(k, to, pooled).Uses().Node.(*cu.CUDA_MEMCPY3D),
+		}
+		k.saysPool("SetParams", k.Exec(g).SetParams(n, &p))
+	})
+}
+
+func filled(k *kit, b *driver.Buffer[uint32], v uint32) driver.Op {
+	k.Helper()
+	op, err := driver.Fill(b, v)
+	k.OK(err)
+	return op
+}
+
+func copied(k *kit, to, from *driver.Buffer[uint32]) *driver.CopyOp {
+	k.Helper()
+	op, err := driver.CopyDevice(to, from)
+	k.OK(err)
+	return op
+}

@@ -413,36 +413,53 @@ type copyNode struct {
 	copyOp
 	ctx    *cudaContext
 	params cu.CUDA_MEMCPY3D
-	source backing   // of the source when the node was created
-	made   *vm.Trace // for CheckGraphPointers
+	from   memoryClass // of the source when the node was created
+	to     memoryClass // of the destination when the node was created
+	made   *vm.Trace   // for CheckGraphPointers
 }
 
-// backing is how an address got its memory.
-type backing uint8
+// memoryClass is what an update of an executable graph cannot change about a copy's memory. It was
+// found with TestWhichMemoryAnUpdateCanExchange in graph/internal/drivertest.
+type memoryClass uint8
 
 const (
-	otherBacking backing = iota
-	allocated            // by cuMemAlloc
-	mapped               // by cuMemMap
+	otherClass    memoryClass = iota // not tried on a GPU: an update can exchange it for all memory
+	allocated                        // by cuMemAlloc, cuMemAllocManaged or cuMemHostAlloc
+	mappedOrAsync                    // by cuMemMap or cuMemAllocAsync
 )
 
-func (e *Emulator) backingOf(p *transfer.Side) backing {
+func (e *Emulator) classOf(p *transfer.Side) memoryClass {
 	if p.Host != nil {
-		return otherBacking
+		return otherClass
 	}
 	r, _ := e.mem.Find(p.Addr)
 	if r == nil {
-		return otherBacking
+		return otherClass
 	}
 	switch u := r.User.(type) {
 	case *mapping:
-		return mapped
+		return mappedOrAsync
 	case *allocation:
-		if u.kind == deviceMemory && !u.array {
+		return u.class()
+	}
+	return otherClass
+}
+
+func (a *allocation) class() memoryClass {
+	switch a.kind {
+	case deviceMemory, managedMemory, pageLocked:
+		if !a.array {
 			return allocated
 		}
+	case pooledMemory:
+		return mappedOrAsync
 	}
-	return otherBacking
+	return otherClass
+}
+
+// differs reports whether driver 580 refuses to exchange memory of class c for memory of class d.
+func (c memoryClass) differs(d memoryClass) bool {
+	return c != d && c != otherClass && d != otherClass
 }
 
 func (*copyNode) kind() cu.CUgraphNodeType { return cu.CU_GRAPH_NODE_TYPE_MEMCPY }
@@ -465,7 +482,7 @@ func (e *Emulator) newCopyNode(p *cu.CUDA_MEMCPY3D, ctx *cudaContext) (*copyNode
 	}
 	e.pinned(&n.dst, n.extent)
 	e.pinned(&n.src, n.extent)
-	n.source = e.backingOf(&n.src)
+	n.from, n.to = e.classOf(&n.src), e.classOf(&n.dst)
 	return n, e.checkCopy(&n.dst, &n.src, n.extent)
 }
 

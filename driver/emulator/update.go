@@ -73,6 +73,7 @@ func (n *kernelNode) refuses(p *kernelNode) updateRefusal {
 func (n *copyNode) refuses(p *copyNode) updateRefusal {
 	switch {
 	case n.params.SrcMemoryType != p.params.SrcMemoryType, n.params.DstMemoryType != p.params.DstMemoryType,
+		n.from.differs(p.from), n.to.differs(p.to),
 		n.ctx != p.ctx, n.extent.Flat() != p.extent.Flat(),
 		!n.extent.Flat() && n.extent != p.extent:
 		return parametersChanged
@@ -205,9 +206,6 @@ func (m *pairing) check(flags uint64) *mismatch {
 		s, n := &m.plan.steps[i], m.byStep[i]
 		if why := refuses(s.params, n.params); why != updateOK {
 			return &mismatch{why: why, node: n}
-		}
-		if o, ok := s.params.(*copyNode); ok && o.source == allocated && n.params.(*copyNode).source == mapped {
-			return &mismatch{why: parametersChanged, node: n} // driver 580 refuses this exchange; see docs/internals/regenerate.md
 		}
 		if k, ok := s.params.(*kernelNode); ok && usePriority && k.Attrs.Priority != n.params.(*kernelNode).Attrs.Priority {
 			return &mismatch{why: attributesChanged, node: n}
