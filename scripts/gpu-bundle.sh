@@ -53,7 +53,7 @@ while read -r dir; do
 	mkdir -p "$work/data/$folder"
 	echo "$name ${folder:-.}" >>"$work/tests.list"
 done <<<"$packages"
-git ls-files -z -co --exclude-standard -- '*/testdata/*' '*.ptx' '*_ptx.go' '*.txt' '*.md' go.mod |
+git ls-files -z -co --exclude-standard -- '*/testdata/*' '*.ptx' '*_ptx.go' '*.txt' '*.md' '*.svg' go.mod |
 	while IFS= read -r -d '' f; do if [ -e "$f" ]; then printf '%s\0' "$f"; fi; done |
 	tar --null -T - -cf - | tar -xf - -C "$work/data"
 
