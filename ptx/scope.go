@@ -103,6 +103,9 @@ func (s *scope) inRange(name string) nameKind {
 	return unnamed
 }
 
+// IsSpecial reports whether name, such as "%tid", is a predefined register.
+func IsSpecial(name string) bool { return name != "" && name[0] == '%' && isSpecial(name) }
+
 // isSpecial distinguishes predefined registers from declared ones. PTX ISA, "Special
 // Registers".
 func isSpecial(name string) bool {

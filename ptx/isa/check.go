@@ -24,7 +24,14 @@ func check(m *ptx.Module, arch int) error {
 	if m == nil {
 		return nil
 	}
-	c := &checker{text: newText(m.Version, m.Targets), file: m.Name, arch: arch, opcodes: map[*ptx.Opcode]*opcode{}}
+	return newChecker(m, arch).check(m)
+}
+
+func newChecker(m *ptx.Module, arch int) *checker {
+	return &checker{text: newText(m.Version, m.Targets), file: m.Name, arch: arch, opcodes: map[*ptx.Opcode]*opcode{}}
+}
+
+func (c *checker) check(m *ptx.Module) error {
 	c.globals(m)
 	for _, d := range m.Decls {
 		switch d := d.(type) {
@@ -113,6 +120,7 @@ type checker struct {
 	protos  map[string]*ptx.CallPrototype
 	targets map[string]*ptx.Function // the first target of each .calltargets, by label
 	used    map[*ptx.Function]*uses
+	lacking need // what the text must meet for the reported features to exist
 }
 
 func (c *checker) fail(pos ptx.Pos, format string, args ...any) {
@@ -260,6 +268,7 @@ func (c *checker) instruction(in *ptx.Instr) {
 	}
 	switch {
 	case o.problem != "":
+		c.lack(o.lacks)
 		c.fail(in.Pos, "%s", o.problem)
 		return
 	case o.open:
@@ -275,9 +284,18 @@ func (c *checker) instruction(in *ptx.Instr) {
 			nearest = problem
 		}
 	}
-	if !c.unknownPossible() {
-		c.fail(in.Pos, "%s", nearest.text(c, nearest.match, in))
+	if c.unknownPossible() {
+		return
 	}
+	for i := range o.late {
+		if m := &o.late[i]; c.fits(m, in) == nil {
+			c.lack(m.requires(in.Op))
+			c.fail(in.Pos, "%s with these operands: %s", in.Op.Text, m.needs(&c.text, in.Op))
+			return
+		}
+	}
+	c.lackSpecial(nearest, in)
+	c.fail(in.Pos, "%s", nearest.text(c, nearest.match, in))
 }
 
 // fits checks the operands and rules of one form. It returns nil if the instruction fits

@@ -57,15 +57,23 @@ func (c *checker) header(f *ptx.Function) {
 		}
 	}
 	if limit := c.parameterBytes(); f.Entry && bytes > limit {
+		if bytes <= manyParameterBytes {
+			c.lack(manyParameters)
+		}
 		c.fail(f.Pos, "kernel %s has %d bytes of parameters; at most %d are allowed in %v", f.Name, bytes, limit, &c.text)
 	}
 }
 
+// manyParameterBytes is the maximum size of a kernel's parameters in texts that meet manyParameters.
+const manyParameterBytes = 32764
+
+var manyParameters = need{version: 81, target: 70}
+
 // parameterBytes returns the maximum size of a kernel's parameters in bytes.
 func (c *checker) parameterBytes() int64 {
 	switch {
-	case c.version >= 81 && c.target >= 70:
-		return 32764
+	case manyParameters.met(&c.text):
+		return manyParameterBytes
 	case c.version < 15:
 		return 256 + 4096 // the limit of newer compilers; older compilers have a lower limit
 	}
@@ -84,6 +92,7 @@ func (c *checker) directive(f *ptx.Function, d ptx.Directive) {
 	case d.Name == "noreturn" && len(f.Return) > 0:
 		c.fail(d.Pos, "%s has a result, so it cannot be .noreturn", f.Name)
 	case !rule.need.met(&c.text):
+		c.lack(rule.need)
 		c.fail(d.Pos, ".%s needs %v; the text is %v", d.Name, rule.need, &c.text)
 	case !rule.until.zero() && rule.until.met(&c.text):
 		c.fail(d.Pos, ".%s is not available from %v on", d.Name, rule.until)
@@ -141,6 +150,7 @@ func (c *checker) storable(pos ptx.Pos, name string, t ptx.Type, space ptx.Space
 		return true
 	case ptx.B128:
 		if c.version < 83 {
+			c.lack(need{version: 83, target: 70})
 			c.fail(pos, "%s of type .b128 needs PTX 8.3 and sm_70; the text is %v", name, &c.text)
 			return false
 		}
@@ -151,6 +161,7 @@ func (c *checker) storable(pos ptx.Pos, name string, t ptx.Type, space ptx.Space
 		if c.target >= 53 {
 			return true
 		}
+		c.lack(need{target: 53})
 		c.fail(pos, "%s of type .f16x2 needs sm_53; the text is %v", name, &c.text)
 		return false
 	}
@@ -205,8 +216,10 @@ func (c *checker) variable(v *ptx.Variable, in *ptx.Function) {
 	case v.Linkage == ptx.Common && v.Space != ptx.GlobalSpace:
 		c.fail(v.Pos, "%s is .common, so it must be a .global", v.Name)
 	case v.Linkage == ptx.Weak && c.version < 31:
+		c.lack(need{version: 31})
 		c.fail(v.Pos, ".weak needs PTX 3.1; the text is %v", &c.text)
 	case v.Linkage == ptx.Common && c.version < 50:
+		c.lack(need{version: 50})
 		c.fail(v.Pos, ".common needs PTX 5.0; the text is %v", &c.text)
 	case managed(v) && v.Space != ptx.GlobalSpace:
 		c.fail(v.Pos, "%s is .managed, so it must be a .global", v.Name)

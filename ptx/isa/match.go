@@ -13,6 +13,8 @@ type opcode struct {
 	open    bool    // the table lacks the instruction, so operands are not checked
 	problem string  // error in the name, the modifiers or the types
 	matches []match // rules that fit the modifiers
+	late    []match // rules that fit the modifiers, but need a newer version or target
+	lacks   need    // what the text must meet for the instruction to exist; set with problem
 }
 
 // match is a rule that fits a spelling.
@@ -42,7 +44,6 @@ func (t *text) find(op *ptx.Opcode) *opcode {
 		return &opcode{problem: "there is no instruction " + op.Name}
 	}
 	o := &opcode{}
-	var late *match
 	var tooLate *Form
 	for _, f := range all {
 		m, ok := f.match(t, op)
@@ -54,9 +55,7 @@ func (t *text) find(op *ptx.Opcode) *opcode {
 			continue
 		}
 		if !m.met(t, op) {
-			if late == nil {
-				late = &m
-			}
+			o.late = append(o.late, m)
 			continue
 		}
 		o.matches = append(o.matches, m)
@@ -65,8 +64,9 @@ func (t *text) find(op *ptx.Opcode) *opcode {
 	case len(o.matches) > 0:
 	case t.unknownPossible():
 		o.open = true
-	case late != nil:
-		o.problem = late.needs(t, op)
+	case len(o.late) > 0:
+		least := o.leastLate(op)
+		o.problem, o.lacks = least.needs(t, op), least.requires(op)
 	case tooLate != nil:
 		o.problem = op.Text + " is not available from " + tooLate.until.String() + " on" + instead(op, tooLate, all)
 	default:
