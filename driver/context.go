@@ -37,6 +37,7 @@ type contextCore struct {
 	marks   markPool
 	sched   atomic.Uint32 // schedUnknown, schedSpins or schedSleeps
 	faults  faults
+	seen    uint32 // number of kernel faults that Synchronize need not report; atomic
 
 	home life.Home
 
@@ -127,6 +128,8 @@ func newContext(dev Device, raw CUcontext, release func(*cu.Driver) error) *Cont
 	}
 	core.home.Guarded, core.home.Owner = &core.guarded.Driver, core
 	core.home.Background = &dev.driver.core.background
+	core.home.Faults = dev.driver.core.kernelFaults.Open(raw, &core.guarded.Driver, newKernelFault)
+	core.seen = core.home.Faults.Taken()
 	core.life.BeginRoot(&core.home, "context")
 	c := &Context{core: core}
 	c.legacy = c.borrowed(cu.CU_STREAM_LEGACY)
@@ -141,7 +144,11 @@ func (core *contextCore) destroy(d *cu.Driver) error {
 	if err := core.marks.destroy(d); err != nil {
 		core.home.Note(err) // not returned: the library created these events
 	}
-	return errors.Join(core.unload(d), core.release(&core.dev.driver.Guarded().Driver))
+	unloaded := core.unload(d)
+	if err := core.dev.driver.core.kernelFaults.Close(core.home.Faults, d); err != nil {
+		core.home.Note(err) // not returned: the library allocated this memory
+	}
+	return errors.Join(unloaded, core.release(&core.dev.driver.Guarded().Driver))
 }
 
 func (c *Context) check() error {
@@ -261,7 +268,7 @@ func (c *Context) SetLimit(l cu.CUlimit, v uint64) error {
 }
 
 // StreamPriorityRange returns the lowest and the highest stream priority. A lower number is a
-// higher priority. If the device has no priorities, both are 0.
+// higher priority. Without priorities, both are 0.
 func (c *Context) StreamPriorityRange() (least, greatest int, err error) {
 	if err := c.check(); err != nil {
 		return 0, 0, err
@@ -284,7 +291,13 @@ func (c *Context) Synchronize(ctx context.Context) error {
 	if err := c.core.life.Retain(); err != nil { // also fails if the context is closed
 		return err
 	}
-	return blockUnder(ctx, &c.core.life, c.core.guarded.CuCtxSynchronize)
+	defer c.core.life.Done()
+	n := atomic.LoadUint32(&c.core.seen)
+	c.core.life.RetainHeld()
+	if err := blockUnder(ctx, &c.core.life, c.core.guarded.CuCtxSynchronize); err != nil {
+		return err
+	}
+	return c.core.home.Faults.After(n, &c.core.seen)
 }
 
 // CleanupErrors returns the most recent errors that no call could return. They come from destroying

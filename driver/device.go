@@ -228,7 +228,7 @@ type Properties struct {
 	HostRegisterSupported bool
 }
 
-// Properties queries the properties. Properties unknown to the driver are zero.
+// Properties queries the properties. Those unknown to the driver are zero.
 func (dev Device) Properties() (Properties, error) {
 	var p Properties
 	if err := dev.check(); err != nil {

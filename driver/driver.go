@@ -9,6 +9,7 @@ import (
 
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/internal/hostthread"
+	"github.com/purecuda/cuda/internal/kernelfault"
 	"github.com/purecuda/cuda/internal/life"
 	"github.com/purecuda/cuda/loader"
 )
@@ -30,7 +31,8 @@ const closePatience = 10 * time.Second
 
 // driverCore is shared by all views of a driver.
 type driverCore struct {
-	background life.Background
+	background   life.Background
+	kernelFaults kernelfault.Registry
 }
 
 // New resolves the functions of a library and initialises the driver. The library can be the

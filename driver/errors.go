@@ -1,14 +1,17 @@
 package driver
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/internal/absent"
 	"github.com/purecuda/cuda/internal/hint"
 	"github.com/purecuda/cuda/internal/hostthread"
+	"github.com/purecuda/cuda/internal/kernelfault"
 )
 
 func nilError(kind string) error { return absentError(true, kind) }
@@ -145,3 +148,63 @@ func (e *lostError) Error() string {
 }
 
 func (e *lostError) Unwrap() []error { return []error{e.err, ErrContextLost} }
+
+// KernelFault reports that a check in a kernel failed, such as a bounds check. The failing threads
+// ended, and the memory that the launch wrote is unspecified. The context works on. Each stream
+// and event returns a fault once, from the first wait after it, even if another stream ran the kernel.
+type KernelFault struct {
+	Kind          string    // index, slice, nil, divide, shift, convert, assert, panic, …
+	Kernel, File  string    // File is relative to its Go module
+	Line, Column  int       // from 1; 0 if unknown
+	Message       string    // of a panic or an assertion
+	Values        [3]int64  // index: index, length; slice: low, high, capacity
+	Block, Thread [3]uint32 // indices of the failing thread
+}
+
+// Error returns one line that begins with the position.
+func (f *KernelFault) Error() string {
+	if f == nil {
+		return "nil kernel fault"
+	}
+	var b strings.Builder
+	if f.File != "" {
+		fmt.Fprintf(&b, "%s:%d:%d: ", f.File, f.Line, f.Column)
+	}
+	fmt.Fprintf(&b, "%s in kernel %s, block %s, thread %s; what the launch wrote is unspecified, the context works on: fix the kernel or its arguments",
+		f.what(), cmp.Or(f.Kernel, "(unknown)"), triple(f.Block), triple(f.Thread))
+	return b.String()
+}
+
+func triple(v [3]uint32) string { return fmt.Sprintf("(%d,%d,%d)", v[0], v[1], v[2]) }
+
+// what describes the failed check as Go's panics do.
+func (f *KernelFault) what() string {
+	v, text := f.Values, ""
+	switch f.Kind {
+	case "index":
+		text = fmt.Sprintf("index out of range [%d] with length %d", v[0], v[1])
+	case "slice":
+		text = fmt.Sprintf("slice bounds out of range [%d:%d] with capacity %d", v[0], v[1], v[2])
+	case "nil":
+		text = "nil pointer dereference"
+	case "divide":
+		text = "integer divide by zero"
+	case "shift":
+		text = "negative shift amount"
+	case "":
+		text = "a check failed"
+	default:
+		text = f.Kind
+	}
+	if f.Message == "" {
+		return text
+	}
+	return text + ": " + f.Message
+}
+
+func newKernelFault(r *kernelfault.Record) error {
+	return &KernelFault{
+		Kind: r.Kind, Kernel: r.Function, File: r.File, Line: r.Line, Column: r.Column, Message: r.Message,
+		Values: r.Values, Block: r.Block, Thread: r.Thread,
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/purecuda/cuda/driver/cu"
@@ -25,6 +26,8 @@ type Event struct {
 	sleepy bool // created WithBlockingSync
 
 	borrowed bool // from BorrowEvent: life is the context's
+
+	seen uint32 // number of kernel faults that need not be reported; atomic
 }
 
 // EventOption changes how NewEvent creates an event.
@@ -142,10 +145,16 @@ func (e *Event) Query() (done bool, err error) {
 	if err := hostthread.Refuse(); err != nil {
 		return false, err
 	}
+	n := atomic.LoadUint32(&e.seen)
 	done, err = e.poll()
+	if done {
+		err = e.faults(n)
+	}
 	runtime.KeepAlive(e)
 	return done, e.named(err)
 }
+
+func (e *Event) faults(n uint32) error { return e.ctx.core.home.Faults.After(n, &e.seen) }
 
 // Wait waits for the latest record of the event, as [Stream.Wait] waits for a stream. If the event
 // is recorded again during the wait, Wait may wait for the new record.
@@ -158,6 +167,7 @@ func (e *Event) Wait(ctx context.Context) error {
 	}
 	waits.now.Add(1)
 	defer waits.now.Add(-1)
+	n := atomic.LoadUint32(&e.seen)
 	took := e.ctx.core.enter()
 	over, err := e.Query()
 	leave(took)
@@ -165,7 +175,7 @@ func (e *Event) Wait(ctx context.Context) error {
 		e.life.Done()
 		return err
 	}
-	return e.named(await(ctx, e))
+	return e.named(await(ctx, e, n))
 }
 
 func (e *Event) poll() (bool, error) { return finished(e.ctx.core.loose.CuEventQuery(e.raw)) }
@@ -295,6 +305,7 @@ type mark struct {
 	core   *contextCore
 	raw    CUevent
 	holder *life.Lifetime // lifetime of the stream, retained by the wait
+	seen   *uint32        // of the stream
 }
 
 // markPool holds unused events. Each wait returns its event, so there are never more events than
@@ -352,7 +363,7 @@ func (core *contextCore) markStream(s *Stream) (*mark, error) {
 		core.marks.put(m)
 		return nil, err
 	}
-	m.holder = s.life
+	m.holder, m.seen = s.life, &s.seen
 	return m, nil
 }
 
@@ -406,10 +417,12 @@ func (m *mark) block() error        { return m.core.guarded.CuEventSynchronize(m
 // sleeps depends on the context's flags, as in cuStreamSynchronize.
 func (m *mark) sleeps() (bool, error) { return m.core.sleeps() }
 
+func (m *mark) faults(n uint32) error { return m.core.home.Faults.After(n, m.seen) }
+
 // done returns the event to the pool and releases the stream.
 func (m *mark) done() {
 	holder := m.holder
-	m.holder = nil
+	m.holder, m.seen = nil, nil
 	m.core.marks.put(m)
 	holder.Done() // may destroy the context and the pool
 }

@@ -94,6 +94,7 @@ func (f *fakeDevice) defineCode() {
 	})
 	f.on(cu.FnCuModuleLoadDataEx, f.loadModule)
 	f.on(cu.FnCuModuleUnload, f.destroy("module"))
+	f.on(cu.FnCuModuleGetGlobal, func(loader.Args) driver.CUresult { return cu.CUDA_ERROR_NOT_FOUND })
 	f.on(cu.FnCuModuleGetFunction, func(a loader.Args) driver.CUresult {
 		name := cText(a.Ptr(2))
 		for i, k := range f.kernels {

@@ -177,7 +177,7 @@ func columnUnit(size int) int {
 	return 1
 }
 
-// Bytes returns the number of bytes to set. A graph node must set at least one.
+// Bytes returns how many bytes to set. A graph node must set at least one.
 func (o *FillOp) Bytes() uintptr {
 	if o == nil {
 		return 0

@@ -76,8 +76,8 @@ func (l *Linker) Add(name string, data []byte, opts ...JITOption) error {
 
 // Complete compiles the inputs, links them and returns the image, a cubin that the caller must not
 // change. Until an input is added, later calls return the same image. On failure, the [*Error] has
-// the log, which lists PTX that does not compile, and symbols that are undefined or defined twice
-// or inconsistently.
+// the log, which lists PTX that does not compile, and symbols that are undefined, duplicate or
+// inconsistent.
 func (l *Linker) Complete() ([]byte, error) {
 	if l == nil {
 		return nil, nilError("linker")
@@ -137,7 +137,7 @@ func (l *Linker) signatures() map[string]*ptx.Signature {
 	return all
 }
 
-// Log returns the driver's output from the most recent link, or "" if that link failed.
+// Log returns the driver's output from the latest link, or "" if it failed.
 func (l *Linker) Log() string {
 	if l == nil {
 		return ""

@@ -92,7 +92,7 @@ func WaitWord[T Word](src MemoryOf[T], i int, v T, flags cu.CUstreamWaitValue_fl
 	}
 }
 
-// MemBarrier returns a step that inserts a memory barrier of the type in flags.
+// MemBarrier returns a step that inserts a memory barrier of type flags.
 func MemBarrier(flags cu.CUstreamMemoryBarrier_flags) MemStep {
 	return func(o *MemOp) error {
 		var p cu.CUstreamBatchMemOpParams

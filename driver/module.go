@@ -9,6 +9,7 @@ import (
 
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/internal/hostthread"
+	"github.com/purecuda/cuda/internal/kernelfault"
 	"github.com/purecuda/cuda/internal/life"
 )
 
@@ -53,15 +54,35 @@ func (c *Context) loadModule(d *Driver, img loadable, opts []JITOption) (*Module
 	}
 	defer j.close()
 	p.text.Wait()
-	m.init(j)
+	slot, err := m.arm(c, img)
+	if err != nil {
+		return nil, p.abandon(err)
+	}
+	m.init(j, slot)
 	return m, nil
+}
+
+// arm gives the kernels a slot for faults, if the image may have checks. If that fails, arm unloads
+// the module.
+func (m *Module) arm(c *Context, img loadable) (*kernelfault.Slot, error) {
+	if !img.mayFault() {
+		return nil, nil
+	}
+	d := c.Guarded()
+	slot, err := c.core.home.Faults.Arm(func(at *CUdeviceptr, bytes *uintptr, name *byte) error {
+		return d.CuModuleGetGlobal(at, bytes, m.raw, name)
+	})
+	if err != nil {
+		return nil, errors.Join(err, d.CuModuleUnload(m.raw))
+	}
+	return slot, nil
 }
 
 func (m *Module) load(d *Driver, img loadable, j *jit) error {
 	return d.CuModuleLoadDataEx(&m.raw, img.ptr(), j.count(), j.optionList(), j.valueList())
 }
 
-func (m *Module) init(j *jit) {
+func (m *Module) init(j *jit, slot *kernelfault.Slot) {
 	raw, p := m.raw, m.code
 	p.log = cString(j.info)
 	p.find = func(d *Driver, name *byte) (f cu.CUfunction, err error) {
@@ -72,7 +93,12 @@ func (m *Module) init(j *jit) {
 		return d.CuModuleGetGlobal(ptr, size, raw, name)
 	}
 	p.list = func(d *Driver) []string { return moduleKernels(d, raw) }
-	life.Own(p, p.life, uint64(raw), func(d *cu.Driver) error { return d.CuModuleUnload(raw) })
+	life.Own(p, p.life, uint64(raw), func(d *cu.Driver) error {
+		slot.Drain()
+		err := d.CuModuleUnload(raw)
+		slot.Free(err)
+		return err
+	})
 }
 
 // moduleKernels queries the kernel names, which the driver reports since CUDA 12.4. Names that
@@ -96,7 +122,7 @@ func moduleKernels(d *Driver, m cu.CUmodule) []string {
 	return names
 }
 
-// Kernel returns the named kernel, or an error that lists the module's kernels.
+// Kernel returns the named kernel, or an error listing the module's kernels.
 func (m *Module) Kernel(name string) (*Kernel, error) {
 	if m != nil && m.lazy != nil {
 		return m.lazy.kernel(name)
@@ -269,6 +295,9 @@ func (c *Context) loadEmbedded(name string, ptx []byte) (*Module, error) {
 		return nil, c.explainNeeds(err, imageNeeds(img))
 	}
 	j.close()
+	if _, err := m.arm(c, img); err != nil { // the slot is freed with the context
+		return nil, err
+	}
 	m.code = c.core.embed(c, name, m.raw, img)
 	return m, nil
 }
@@ -350,9 +379,14 @@ func (l *Library) load(d *Driver, img loadable, j *jit) error {
 func (l *Library) init(j *jit, img loadable, opts []JITOption) {
 	raw, p := l.raw, l.code
 	p.log = cString(j.info)
+	faults := &libraryFaults{state: p.ctx.core.home.Faults, armed: !img.mayFault()}
+	guarded := p.ctx.Guarded()
 	p.find = func(d *Driver, name *byte) (cu.CUfunction, error) {
 		f, err := libraryFunction(d, raw, name)
-		return f, j.explainLate(err, p.ctx, img, opts)
+		if err != nil {
+			return f, j.explainLate(err, p.ctx, img, opts)
+		}
+		return f, faults.arm(guarded, raw)
 	}
 	p.global = func(d *Driver, ptr *CUdeviceptr, size *uintptr, name *byte) error {
 		return d.CuLibraryGetGlobal(ptr, size, raw, name)
@@ -360,8 +394,31 @@ func (l *Library) init(j *jit, img loadable, opts []JITOption) {
 	p.list = func(d *Driver) []string { return libraryKernels(d, raw) }
 	life.Own(p, p.life, uint64(raw), func(d *cu.Driver) error {
 		defer j.close()
-		return d.CuLibraryUnload(raw)
+		faults.slot.Drain()
+		err := d.CuLibraryUnload(raw)
+		faults.slot.Free(err)
+		return err
 	})
+}
+
+// libraryFaults gives a library's kernels a slot for faults when the first kernel is used, because
+// the driver may not compile a library before that.
+type libraryFaults struct {
+	state *kernelfault.State
+	armed bool // or the library has no checks
+	slot  *kernelfault.Slot
+}
+
+// arm is called with program.mu held.
+func (l *libraryFaults) arm(d *Driver, raw cu.CUlibrary) (err error) {
+	if l.armed {
+		return nil
+	}
+	l.slot, err = l.state.Arm(func(at *CUdeviceptr, bytes *uintptr, name *byte) error {
+		return d.CuLibraryGetGlobal(at, bytes, raw, name)
+	})
+	l.armed = err == nil
+	return err
 }
 
 // libraryFunction returns the kernel's handle in the current context. Only such a handle is valid

@@ -27,7 +27,7 @@ func WithMaxSize(bytes uint64) PoolOption {
 	return func(p *cu.CUmemPoolProps) { p.MaxSize = uintptr(bytes) }
 }
 
-// WithShareable allows other processes to import the pool through handles of type t.
+// WithShareable lets other processes import the pool through handles of type t.
 func WithShareable(t cu.CUmemAllocationHandleType) PoolOption {
 	return func(p *cu.CUmemPoolProps) { p.HandleTypes = t }
 }
@@ -75,7 +75,7 @@ func (c *Context) devicePool(which string, get func(*Driver, *cu.CUmemoryPool, c
 	return p, nil
 }
 
-// SetPool makes AllocAsync allocate from p on p's device, in the whole process.
+// SetPool makes AllocAsync allocate from p on p's device, process-wide.
 func (c *Context) SetPool(p *MemPool) error {
 	if err := c.check(); err != nil {
 		return err
@@ -193,7 +193,7 @@ func (p *MemPool) Stats() (PoolStats, error) {
 	return s, nil
 }
 
-// ResetStats sets ReservedHigh and UsedHigh to the current values of Reserved and Used.
+// ResetStats sets ReservedHigh and UsedHigh to the current Reserved and Used.
 func (p *MemPool) ResetStats() error {
 	if err := p.SetAttribute(cu.CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, 0); err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/image"
 	"github.com/purecuda/cuda/internal/hostthread"
+	"github.com/purecuda/cuda/internal/kernelfault"
 	"github.com/purecuda/cuda/internal/life"
 	"github.com/purecuda/cuda/ptx"
 )
@@ -257,6 +258,9 @@ func loadableOf(i *image.Image) loadable {
 }
 
 func (l loadable) ptr() unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(l.data)) }
+
+// mayFault reports whether the code may have kernels that record faults.
+func (l loadable) mayFault() bool { return kernelfault.Possible(l.data, l.kind == image.Fatbin) }
 
 // ptx returns the text without its NUL, or nil for binaries.
 func (l loadable) ptx() []byte {

@@ -12,6 +12,7 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/internal/absent"
 	"github.com/purecuda/cuda/internal/hostthread"
+	"github.com/purecuda/cuda/internal/kernelfault"
 	"github.com/purecuda/cuda/internal/life"
 )
 
@@ -27,6 +28,7 @@ type Stream struct {
 	owned bool
 
 	number uint64 // see Number
+	seen   uint32 // number of kernel faults that need not be reported; atomic
 }
 
 // selfBound is the first CUDA version with which some calls are made without binding the stream's
@@ -83,6 +85,7 @@ func (c *Context) NewStream(opts ...StreamOption) (*Stream, error) {
 		return nil, err
 	}
 	s := &Stream{life: l, core: c.core, ctx: c, d: c.core.bound, self: c.core.bound, owned: true, number: streamNumbers.Add(1)}
+	s.seen = c.core.home.Faults.Taken()
 	if c.core.dev.driver.Version() >= selfBound {
 		s.self = c.core.dev.driver
 	}
@@ -133,7 +136,8 @@ func (c *Context) BorrowStream(raw CUstream) (*Stream, error) {
 
 // borrowed returns a stream that stays open as long as its context.
 func (c *Context) borrowed(raw CUstream) Stream {
-	return Stream{life: &c.core.life, core: c.core, ctx: c, d: c.core.bound, self: c.core.bound, raw: raw, number: streamNumbers.Add(1)}
+	seen := c.core.home.Faults.Taken()
+	return Stream{life: &c.core.life, core: c.core, ctx: c, d: c.core.bound, self: c.core.bound, raw: raw, number: streamNumbers.Add(1), seen: seen}
 }
 
 // open must stay small enough to be inlined into every call.
@@ -189,7 +193,7 @@ func (s *Stream) named(err error) error {
 	return fmt.Errorf("%v: %w", s, err)
 }
 
-// Raw returns the driver's handle. For a nil Stream it returns 0, CUDA's default stream.
+// Raw returns the driver's handle, or 0 (CUDA's default stream) for nil.
 func (s *Stream) Raw() CUstream {
 	if s == nil {
 		return 0
@@ -267,6 +271,7 @@ func (s *Stream) Record(e *Event) error {
 			return err
 		}
 	}
+	kernelfault.Raise(&e.seen, atomic.LoadUint32(&s.seen)) // a wait for s has already returned these
 	err := s.self.CuEventRecord(e.raw, s.raw)
 	runtime.KeepAlive(e)
 	runtime.KeepAlive(s)
@@ -311,10 +316,14 @@ func (s *Stream) Query() (done bool, err error) {
 	if err := hostthread.Refuse(); err != nil {
 		return false, err
 	}
+	n := atomic.LoadUint32(&s.seen)
 	done, err = finished(s.guardedSelf().CuStreamQuery(s.raw))
+	if done {
+		err = s.core.home.Faults.After(n, &s.seen)
+	}
 	runtime.KeepAlive(s)
 	if err != nil {
-		return false, s.named(err)
+		return done, s.named(err)
 	}
 	return done, s.fault()
 }
@@ -333,12 +342,13 @@ func (s *Stream) Wait(ctx context.Context) error {
 	}
 	waits.now.Add(1)
 	defer waits.now.Add(-1)
+	n := atomic.LoadUint32(&s.seen)
 	m, err := s.queryOrMark()
 	if m == nil {
 		s.life.Done()
 		return err
 	}
-	if err := await(ctx, m); err != nil {
+	if err := await(ctx, m, n); err != nil {
 		return s.named(err)
 	}
 	return s.fault()

@@ -117,13 +117,24 @@ type waitable interface {
 	poll() (done bool, err error)
 	block() error
 	sleeps() (bool, error) // whether block sleeps instead of spinning
-	done()                 // releases the references of the wait
+	// faults returns the kernel faults after the first n. Call it after success and before done.
+	faults(n uint32) error
+	done() // releases the references of the wait
+}
+
+// settle ends a wait with the result of its query or blocking call.
+func settle(w waitable, n uint32, err error) error {
+	if err == nil {
+		err = w.faults(n)
+	}
+	w.done()
+	return err
 }
 
 // await returns when w is done, when its query fails, or when ctx is cancelled. If w is done, the
 // cancellation is ignored. await calls w.done exactly once. The caller has counted the wait in
-// waits.now and has queried once.
-func await(ctx context.Context, w waitable) error {
+// waits.now and has queried once. The wait returns the kernel faults after the first n.
+func await(ctx context.Context, w waitable, n uint32) error {
 	cancelled := cancellation(ctx)
 	sleepy, err := w.sleeps()
 	if err != nil {
@@ -142,16 +153,15 @@ func await(ctx context.Context, w waitable) error {
 	}
 	switch {
 	case over || err != nil:
-		w.done()
-		return err
+		return settle(w, n, err)
 	case cancelled == nil && (sleepy || !crowded()) && free.take():
-		defer w.done()
-		defer free.give()
-		return w.block()
+		err = w.block()
+		free.give()
+		return settle(w, n, err)
 	case cancelled != nil && sleepy && free.take():
-		return awaitElsewhere(ctx, w, free)
+		return awaitElsewhere(ctx, w, n, free)
 	}
-	return awaitShared(ctx, w)
+	return awaitShared(ctx, w, n)
 }
 
 // pollStats decides whether waits that may sleep poll first. Polling is in vain if the device
@@ -233,8 +243,8 @@ func isClosed(c <-chan struct{}) bool {
 
 // awaitElsewhere makes the blocking call in another goroutine. After a cancellation, that goroutine
 // owns w. It returns the slot to taken.
-func awaitElsewhere(ctx context.Context, w waitable, taken *slots) error {
-	e := newSharedWait(w)
+func awaitElsewhere(ctx context.Context, w waitable, n uint32, taken *slots) error {
+	e := newSharedWait(w, n)
 	e.taken = taken
 	go e.blocks()
 	return e.wait(ctx)
@@ -316,6 +326,7 @@ const (
 // the wait's references.
 type sharedWait struct {
 	w      waitable
+	n      uint32 // see await
 	state  atomic.Uint32
 	answer chan error // buffered for one result, so that the other goroutine does not block
 	taken  *slots     // of the blocking call
@@ -330,13 +341,13 @@ const (
 
 var sharedWaits sync.Pool
 
-func newSharedWait(w waitable) *sharedWait {
+func newSharedWait(w waitable, n uint32) *sharedWait {
 	e, ok := sharedWaits.Get().(*sharedWait)
 	if !ok {
 		e = &sharedWait{answer: make(chan error, 1)}
 		e.blocks = e.block
 	}
-	e.w = w
+	e.w, e.n = w, n
 	e.state.Store(waitPending)
 	return e
 }
@@ -371,13 +382,13 @@ func (e *sharedWait) wait(ctx context.Context) (err error) {
 			err = <-e.answer
 		}
 	}
-	e.w.done()
+	err = settle(e.w, e.n, err)
 	e.recycle()
 	return err
 }
 
-func awaitShared(ctx context.Context, w waitable) error {
-	e := newSharedWait(w)
+func awaitShared(ctx context.Context, w waitable, n uint32) error {
+	e := newSharedWait(w, n)
 	nextPoller().add(e)
 	return e.wait(ctx)
 }

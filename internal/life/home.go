@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/kernelfault"
 )
 
 // Home contains the state that the objects of one driver context share.
@@ -12,6 +13,7 @@ type Home struct {
 	Guarded    *cu.Driver // driver for destroying objects: bound to the context and guarded
 	Background *Background
 	Owner      any // owner of the objects, for leak reports
+	Faults     *kernelfault.State
 
 	mu      sync.Mutex
 	cleanup []error

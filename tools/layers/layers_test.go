@@ -99,12 +99,13 @@ var layers = []layer{
 	{"ptx/cmd/", list(nil, "ptx", "ptx/isa"), all},
 
 	{"internal/absent", nil, nil},
-	{"internal/hostcall", list(leaves, "loader", "driver/cu", "internal/hostthread", "internal/life"), all},
-	{"internal/life", list(leaves, "loader", "driver/cu", "internal/hostthread"), all},
+	{"internal/hostcall", list(leaves, "loader", "driver/cu", "internal/hostthread", "internal/kernelfault", "internal/life"), all},
+	{"internal/kernelfault", list(leaves, "loader", "driver/cu"), all},
+	{"internal/life", list(leaves, "loader", "driver/cu", "internal/hostthread", "internal/kernelfault"), all},
 	{"internal/hostthread", list(leaves, "loader", "driver/cu"), all},
 	{"internal/elem", list(leaves, "loader", "driver/cu"), all},
-	{"internal/uses", list(leaves, "loader", "driver/cu", "internal/hostthread", "internal/life"), all},
-	{"internal/launch", list(leaves, "loader", "driver/cu", "internal/hostthread", "internal/life"), all},
+	{"internal/uses", list(leaves, "loader", "driver/cu", "internal/hostthread", "internal/kernelfault", "internal/life"), all},
+	{"internal/launch", list(leaves, "loader", "driver/cu", "internal/hostthread", "internal/kernelfault", "internal/life"), all},
 	{"internal/launchers", list(typed, "ptx/num"), all},
 	{"internal/hint", nil, nil},
 	{"internal/zstd", nil, nil},
@@ -125,7 +126,7 @@ var (
 		"graph/internal/refusal", "graph/internal/retain", "graph/internal/ring",
 		"graph/internal/turn")
 	// shared lists the packages that define types for both package driver and packages built on it.
-	shared = []string{"internal/elem", "internal/hostcall", "internal/hostthread", "internal/launch", "internal/life", "internal/uses"}
+	shared = []string{"internal/elem", "internal/hostcall", "internal/hostthread", "internal/kernelfault", "internal/launch", "internal/life", "internal/uses"}
 )
 
 func list(first []string, more ...string) []string { return slices.Concat(first, more) }

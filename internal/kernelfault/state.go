@@ -1,0 +1,283 @@
+package kernelfault
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/purecuda/cuda/driver/cu"
+)
+
+// Record is a fault as a thread recorded it.
+type Record struct {
+	Site
+	Values        [3]int64
+	Block, Thread [3]uint32
+	Err           error // why the Site could not be read, or nil
+}
+
+// State holds the faults of one driver context, which several driver.Context values can share. It
+// allocates nothing until a module with checks is loaded.
+type State struct {
+	d     *cu.Driver // bound to the context and guarded
+	error func(*Record) error
+
+	summary atomic.Pointer[atomic.Uint32] // in page-locked memory; nil without modules with checks
+	taken   atomic.Uint32                 // number of faults taken so far
+
+	mu      sync.Mutex
+	memory  memory
+	slots   []*Slot  // of loaded modules
+	empty   int      // how often takeAll found no fault since it last found one
+	recent  []Record // the latest faults, at most maxRecent
+	refs    int      // guarded by Registry.mu
+	context cu.CUcontext
+}
+
+// maxRecent limits how many faults a wait can return. A stream that is rarely waited for returns
+// only the latest ones.
+const maxRecent = 64
+
+// Registry finds the State of a driver context. All contexts with the same handle share one, because
+// a kernel that was loaded through one of them can run in a stream of another.
+type Registry struct {
+	mu     sync.Mutex
+	states map[cu.CUcontext]*State
+}
+
+// Open returns the context's State, which Close releases. d must be bound to the context and
+// guarded. toError converts a fault to the error that waits return.
+func (r *Registry) Open(context cu.CUcontext, d *cu.Driver, toError func(*Record) error) *State {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.states[context]
+	if s == nil {
+		s = &State{d: d, error: toError, context: context}
+		if r.states == nil {
+			r.states = make(map[cu.CUcontext]*State)
+		}
+		r.states[context] = s
+	}
+	s.refs++
+	return s
+}
+
+// Close releases a reference. The last one frees the memory. No module with a slot may be loaded.
+func (r *Registry) Close(s *State, d *cu.Driver) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s.refs--; s.refs > 0 {
+		return nil
+	}
+	delete(r.states, s.context)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.summary.Store(nil)
+	return s.memory.free(d)
+}
+
+// Taken returns the number of faults so far. A new stream or event passes it to After, because none
+// of these faults can be of its work.
+func (s *State) Taken() uint32 { return s.taken.Load() }
+
+// Raised reports whether there may be a fault after the first n ones. It costs three atomic loads.
+func (s *State) Raised(n uint32) bool {
+	if s.taken.Load() != n {
+		return true
+	}
+	summary := s.summary.Load()
+	return summary != nil && summary.Load() != 0
+}
+
+// After returns the faults after the first n ones as one error, or nil if there are none. It raises
+// *seen to the number of faults so far. The caller must retain the context.
+func (s *State) After(n uint32, seen *uint32) error {
+	if !s.Raised(n) {
+		return nil
+	}
+	return s.after(n, seen)
+}
+
+func (s *State) after(n uint32, seen *uint32) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.takeAll()
+	taken := s.taken.Load()
+	Raise(seen, taken)
+	if taken <= n {
+		return nil
+	}
+	recent := s.recent[len(s.recent)-int(min(taken-n, uint32(len(s.recent)))):]
+	errs := make([]error, len(recent))
+	for i := range recent {
+		errs[i] = s.error(&recent[i])
+		if err := recent[i].Err; err != nil {
+			errs[i] = errors.Join(errs[i], err)
+		}
+	}
+	if len(errs) == 1 {
+		return errs[0]
+	}
+	return errors.Join(errs...)
+}
+
+// Raise sets *seen to n unless it is larger.
+func Raise(seen *uint32, n uint32) {
+	for {
+		old := atomic.LoadUint32(seen)
+		if old >= n || atomic.CompareAndSwapUint32(seen, old, n) {
+			return
+		}
+	}
+}
+
+// takeAll takes the faults of all slots. It clears the summary first: a fault whose flag is not
+// visible yet sets the summary again.
+func (s *State) takeAll() {
+	summary := s.summary.Load()
+	if summary == nil || summary.Swap(0) == 0 {
+		return
+	}
+	before := s.taken.Load()
+	for _, x := range s.slots {
+		s.take(x)
+	}
+	if s.taken.Load() != before {
+		s.empty = 0
+	} else if s.empty++; s.empty <= maxEmpty {
+		summary.Store(1)
+	}
+}
+
+// maxEmpty limits how often takeAll looks again after it found no fault. It looks again in case that
+// a kernel without the fence between its last two stores set the summary before the flag. It stops
+// looking because Drain may have taken the fault before.
+const maxEmpty = 8
+
+// take takes the fault of a slot, if any. The caller holds s.mu.
+func (s *State) take(x *Slot) {
+	flag := x.mem.flag.Load()
+	if flag == x.mem.epoch.Load() {
+		return
+	}
+	r := Record{Values: x.mem.values, Block: x.mem.block, Thread: x.mem.thread}
+	r.Site, r.Err = s.siteAt(x, cu.CUdeviceptr(x.mem.site))
+	x.mem.epoch.Store(flag)
+	if len(s.recent) == maxRecent {
+		s.recent = append(s.recent[:0], s.recent[1:]...)
+	}
+	s.recent = append(s.recent, r)
+	s.taken.Add(1)
+}
+
+// siteAt reads a site from the device, and keeps it for the slot's next faults.
+func (s *State) siteAt(x *Slot, at cu.CUdeviceptr) (Site, error) {
+	if site, ok := x.sites[at]; ok || at == 0 {
+		return site, nil
+	}
+	text, err := s.memory.text(s.d, at)
+	if err != nil {
+		return Site{}, err
+	}
+	if x.sites == nil {
+		x.sites = make(map[cu.CUdeviceptr]Site)
+	}
+	x.sites[at] = parse(text)
+	return x.sites[at], nil
+}
+
+// slotMemory is the layout of a slot, which the device writes except for epoch and summary.
+type slotMemory struct {
+	flag, epoch   atomic.Uint32
+	summary       cu.CUdeviceptr
+	site          uint64
+	values        [3]int64
+	block, thread [3]uint32
+	_             [56]byte
+}
+
+const slotBytes = unsafe.Sizeof(slotMemory{})
+
+// Slot is where the kernels of one loaded module record a fault. On nil, its methods do nothing.
+type Slot struct {
+	state *State
+	mem   *slotMemory
+	at    cu.CUdeviceptr
+	sites map[cu.CUdeviceptr]Site
+}
+
+var symbol = []byte(Symbol + "\x00")
+
+// Arm gives a loaded module a slot. global returns a variable of the module. If the module has no
+// checks, Arm returns nil.
+func (s *State) Arm(global func(at *cu.CUdeviceptr, bytes *uintptr, name *byte) error) (*Slot, error) {
+	var at cu.CUdeviceptr
+	var bytes uintptr
+	err := global(&at, &bytes, &symbol[0])
+	if errors.Is(err, cu.CUDA_ERROR_NOT_FOUND) || err == nil && bytes != unsafe.Sizeof(at) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x, err := s.newSlot()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.memory.store(s.d, at, x.at); err != nil {
+		s.memory.spare = append(s.memory.spare, x.place())
+		return nil, err
+	}
+	s.slots = append(s.slots, x)
+	return x, nil
+}
+
+func (s *State) newSlot() (*Slot, error) {
+	p, err := s.memory.take(s.d)
+	if err != nil {
+		return nil, err
+	}
+	x := &Slot{state: s, mem: (*slotMemory)(p.host), at: p.device}
+	*(*[slotBytes]byte)(p.host) = [slotBytes]byte{}
+	x.mem.summary = s.memory.summary.device
+	s.summary.Store((*atomic.Uint32)(s.memory.summary.host))
+	return x, nil
+}
+
+func (x *Slot) place() place { return place{unsafe.Pointer(x.mem), x.at} }
+
+// Drain takes a fault that no wait has taken yet. Call it before unloading the module, which has the
+// text of the fault.
+func (x *Slot) Drain() {
+	if x == nil {
+		return
+	}
+	x.state.mu.Lock()
+	defer x.state.mu.Unlock()
+	x.state.take(x)
+}
+
+// Free returns the slot after the module was unloaded. If unloading failed, kernels may still write
+// to the slot, so it is not used again.
+func (x *Slot) Free(unloaded error) {
+	if x == nil || unloaded != nil {
+		return
+	}
+	s := x.state
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if x.mem.flag.Load() != x.mem.epoch.Load() { // a kernel faulted after Drain
+		x.mem.site = 0
+		s.take(x)
+	}
+	for i, y := range s.slots {
+		if x == y {
+			s.slots = append(s.slots[:i], s.slots[i+1:]...)
+			break
+		}
+	}
+	s.memory.spare = append(s.memory.spare, x.place())
+}
