@@ -79,6 +79,7 @@ var layers = []layer{
 
 	{"ptx", nil, list(typed, "internal/ptxtest")},
 	{"ptx/num", nil, nil},
+	{"ptx/gpu", list(nil, "ptx/num", "ptx/internal/softfloat"), all},
 	{"ptx/isa", list(nil, "ptx"), list(leaves, "internal/ptxtest")},
 	{"ptx/build", list(nil, "ptx", "ptx/isa", "ptx/num"), all},
 	{"ptx/gpu", list(nil, "ptx/num", "ptx/internal/"), all},

@@ -33,6 +33,7 @@ var mayPanic = map[string]string{
 	"driver.Driver.Result":      "for packages that make raw calls",
 	"driver.Driver.Scope":       "for packages that make raw calls",
 	"cudatest.CountsOf":         "a driver of elsewhere, in a test",
+	"gpu.":                      "device code: a panic is the fault of a kernel",
 	"ptx.Inspection.":           "a nil writer",
 	"ptx.Instr.":                "a syntax tree that was put together wrongly",
 	"ptx.OperandString":         "a syntax tree that was put together wrongly",

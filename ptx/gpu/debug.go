@@ -1,0 +1,76 @@
+package gpu
+
+import (
+	"fmt"
+	"runtime"
+	"time"
+)
+
+// Printf formats like fmt.Printf and prints to the standard output. On a device, format must be a
+// constant, each argument a number, a bool or a constant string, and the verbs are those of C's
+// printf and %v and %t. The text appears when the host next waits. Run prints at once.
+//
+//gpu:intrinsic
+func Printf(t Thread, format string, args ...any) {
+	w := t.grid().output
+	t.grid().printing.Lock()
+	defer t.grid().printing.Unlock()
+	fmt.Fprintf(w, format, args...)
+}
+
+// Assert does nothing if ok is true. Otherwise the thread ends with a fault that contains the
+// message, a constant, and the source line. Run returns a *Panic with the message.
+//
+//gpu:intrinsic
+func Assert(t Thread, ok bool, message string) {
+	if !ok {
+		panic(AssertionError(message))
+	}
+}
+
+// AssertionError is the value of the *Panic of a failed Assert.
+type AssertionError string
+
+// Error returns the message.
+func (e AssertionError) Error() string { return "assertion failed: " + string(e) }
+
+// Exit ends the thread. Other threads no longer wait for it, as after a return from the kernel.
+//
+//gpu:intrinsic
+func (t Thread) Exit() { panic(exited{}) }
+
+// Trap aborts the kernel. On a device the context is lost and all later calls fail. Run returns a
+// *Panic.
+//
+//gpu:intrinsic
+func (t Thread) Trap() { panic("trap") }
+
+// Clock returns the lower 32 bits of Clock64.
+//
+//gpu:intrinsic
+func (t Thread) Clock() uint32 { return uint32(t.Clock64()) }
+
+// Clock64 returns a counter of the multiprocessor's clock cycles. Run counts nanoseconds.
+//
+//gpu:intrinsic
+func (t Thread) Clock64() int64 { return int64(time.Since(start)) }
+
+// GlobalTimer returns the time in nanoseconds, from an arbitrary beginning.
+//
+//gpu:intrinsic
+func (t Thread) GlobalTimer() int64 { return int64(time.Since(start)) }
+
+// Sleep suspends the thread for about ns nanoseconds, up to a millisecond (nanosleep). It requires
+// sm_70. Call it in loops that wait for another thread.
+//
+//gpu:intrinsic
+func (t Thread) Sleep(ns int) {
+	t.check()
+	if ns = min(ns, 1_000_000); ns > 10_000 {
+		time.Sleep(time.Duration(ns))
+		return
+	}
+	runtime.Gosched()
+}
+
+var start = time.Now()

@@ -1,0 +1,49 @@
+// Package gpu is the package that kernels written in Go import. A kernel is a Go function without
+// results whose first parameter is a Thread:
+//
+//	// saxpy adds a*x to y.
+//	//
+//	//gpu:kernel block=256
+//	func saxpy(t gpu.Thread, a float32, x, y []float32) {
+//		if i := t.GlobalX(); i < len(y) {
+//			y[i] += a * x[i]
+//		}
+//	}
+//
+// The command go2ptx compiles kernels to PTX and generates a typed function that launches each
+// kernel. The same kernel also runs as plain Go, in tests and under a debugger, without a GPU:
+//
+//	err := gpu.Run(gpu.D1(4), gpu.D1(256), func(t gpu.Thread) { saxpy(t, 2, x, y) })
+//
+// Run starts a goroutine for each thread of a block. Barriers, shared memory, atomics, shuffles and
+// votes work as on a device. If a thread panics, Run returns a *Panic with the thread and the
+// source line. If all threads wait for each other, Run returns a *Deadlock with the lines at which
+// they wait. Functions that Run does not simulate panic and name the emulator, which executes the
+// compiled kernel on the CPU.
+//
+// # The thread
+//
+// Pass the Thread to every function that needs an index, a barrier or shared memory. On a device it
+// has no size. Its indices are ints that are never negative. The zero Thread is the only thread of
+// its grid, so tests can also call such functions without Run.
+//
+// # Memory
+//
+// Slices and pointers that a kernel receives refer to device memory. A local array belongs to one
+// thread. Shared returns a variable that all threads of a block use:
+//
+//	tile := gpu.Shared[[16][17]float32](t)
+//	tile[t.ThreadY()][t.ThreadX()] = x[i]
+//	t.Sync()
+//
+// To load or store several elements with one instruction, convert a slice to an array pointer, as
+// in *(*[4]float32)(x[i:]). Go checks the length. Package-level variables that no kernel changes
+// become constant memory. Variables of type Global and Constant can be set by the host. A struct
+// that is passed by value may contain a View instead of a slice.
+//
+// # Numbers
+//
+// Go's operators and conversions have Go's results. Package num has the 16-bit and 8-bit types.
+// The compiler recognizes the functions of math/bits. Approximate functions have names that begin
+// with Approx. Functions whose parameter must be a constant say so.
+package gpu

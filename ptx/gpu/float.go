@@ -1,0 +1,96 @@
+package gpu
+
+import "github.com/purecuda/cuda/ptx/num"
+
+// Float lists the types with directed rounding.
+type Float interface{ ~float32 | ~float64 }
+
+// Rounding is a rounding mode. It must be a constant.
+type Rounding uint8
+
+// The rounding modes, with the PTX modifiers for floating-point and integer results.
+const (
+	ToNearestEven Rounding = iota // .rn, .rni
+	ToZero                        // .rz, .rzi
+	ToNegativeInf                 // .rm, .rmi
+	ToPositiveInf                 // .rp, .rpi
+)
+
+// FMA returns a*b+c, rounded once. Package num has FMA for 16-bit types.
+//
+//gpu:intrinsic
+func FMA[T Float](a, b, c T) T { return FMARound(a, b, c, ToNearestEven) }
+
+// AddRound returns a+b, rounded in a constant mode. It is never fused with a multiplication.
+//
+//gpu:intrinsic
+func AddRound[T Float](a, b T, mode Rounding) T {
+	return round2(a, b, mode, addF32, addF64)
+}
+
+// SubRound returns a-b, rounded in a constant mode. It is never fused with a multiplication.
+//
+//gpu:intrinsic
+func SubRound[T Float](a, b T, mode Rounding) T {
+	return round2(a, -b, mode, addF32, addF64)
+}
+
+// MulRound returns a*b, rounded in a constant mode. It is never fused with an addition.
+//
+//gpu:intrinsic
+func MulRound[T Float](a, b T, mode Rounding) T {
+	return round2(a, b, mode, mulF32, mulF64)
+}
+
+// DivRound returns a/b, rounded in a constant mode.
+//
+//gpu:intrinsic
+func DivRound[T Float](a, b T, mode Rounding) T {
+	return round2(a, b, mode, divF32, divF64)
+}
+
+// FMARound returns a*b+c, rounded once in a constant mode.
+//
+//gpu:intrinsic
+func FMARound[T Float](a, b, c T, mode Rounding) T { return fmaRound(a, b, c, mode) }
+
+// SqrtRound returns the square root of a, rounded in a constant mode.
+//
+//gpu:intrinsic
+func SqrtRound[T Float](a T, mode Rounding) T {
+	return round1(a, mode, sqrtF32, sqrtF64)
+}
+
+// RcpRound returns 1/a, rounded in a constant mode.
+//
+//gpu:intrinsic
+func RcpRound[T Float](a T, mode Rounding) T {
+	return round2(1, a, mode, divF32, divF64)
+}
+
+// RoundInt returns a rounded to an integral value in a constant mode (cvt.rni and similar).
+//
+//gpu:intrinsic
+func RoundInt[T Float](a T, mode Rounding) T { return T(integral(float64(a), mode)) }
+
+// Saturate returns a limited to the range from 0 to 1. A NaN becomes 0.
+//
+//gpu:intrinsic
+func Saturate[T Float](a T) T {
+	switch {
+	case a >= 1:
+		return 1
+	case a > 0:
+		return a
+	}
+	return 0
+}
+
+// Convert converts x to type T, rounded in a constant mode, with one cvt instruction. A result
+// outside the range of an integer type becomes the nearest integer of the type. A NaN becomes 0, or
+// only the highest bit is set if x is a float64 or T has 64 bits. For a floating-point type T, a
+// NaN stays a NaN and a number that is too large is rounded as the mode says. E4M3 and E5M2 require
+// ToNearestEven and limit the result as num.To does.
+//
+//gpu:intrinsic
+func Convert[T, F num.Number](x F, mode Rounding) T { return convert[T](x, mode) }

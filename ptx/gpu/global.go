@@ -1,0 +1,50 @@
+package gpu
+
+// Global is a device variable that outlives the kernel. Declare it as a package-level variable:
+//
+//	var hits gpu.Global[uint32]
+//
+//	gpu.AtomicAdd(hits.Ptr(), 1)
+//
+// Each loaded module has its own variable. The generated code has a function that returns it to the
+// host. Under Run, the variable is an ordinary Go variable.
+type Global[T any] struct{ value T }
+
+// GlobalOf returns a Global with an initial value, which must be a constant expression or a
+// composite literal of such.
+//
+//gpu:intrinsic
+func GlobalOf[T any](value T) Global[T] { return Global[T]{value} }
+
+// Ptr returns the address of the variable.
+//
+//gpu:intrinsic
+func (g *Global[T]) Ptr() *T { return &g.value }
+
+// Load returns the value.
+func (g *Global[T]) Load() T { return *g.Ptr() }
+
+// Store sets the value.
+func (g *Global[T]) Store(value T) { *g.Ptr() = value }
+
+// Constant is a variable in constant memory, which the host sets and kernels read. All constants of
+// a module together have at most 64 KiB. Declare it as a package-level variable. The generated code
+// has a function that returns it to the host.
+type Constant[T any] struct{ value T }
+
+// ConstantOf returns a Constant with an initial value, which must be a constant expression or a
+// composite literal of such.
+//
+//gpu:intrinsic
+func ConstantOf[T any](value T) Constant[T] { return Constant[T]{value} }
+
+// Ptr returns the address of the variable. Kernels must not write to it.
+//
+//gpu:intrinsic
+func (c *Constant[T]) Ptr() *T { return &c.value }
+
+// Load returns the value.
+func (c *Constant[T]) Load() T { return *c.Ptr() }
+
+// Simulate sets the value for Run. Kernels cannot call it.
+func (c *Constant[T]) Simulate(value T) { c.value = value }

@@ -1,0 +1,81 @@
+package gpu
+
+import (
+	"fmt"
+	"reflect"
+)
+
+// An Operand is an operand of PTX or PurePTX.
+type Operand struct{ _ byte }
+
+// Out is an operand that the instructions write. The variable need not be initialized.
+//
+//gpu:intrinsic
+func Out[T Scalar | ~bool](p *T) Operand { return Operand{} }
+
+// InOut is an operand that the instructions read and write.
+//
+//gpu:intrinsic
+func InOut[T Scalar | ~bool](p *T) Operand { return Operand{} }
+
+// In is an operand that the instructions read.
+//
+//gpu:intrinsic
+func In[T Scalar | ~bool](v T) Operand { return Operand{} }
+
+// Addr is an operand with the generic address p. The instructions may read and write the memory.
+//
+//gpu:intrinsic
+func Addr[T any](p *T) Operand { return Operand{} }
+
+// SharedAddr is an operand with the address of p, a variable in shared memory, in the shared state
+// space. It has 32 bits.
+//
+//gpu:intrinsic
+func SharedAddr[T any](p *T) Operand { return Operand{} }
+
+// PTX inserts instructions. The text must be a constant. In it, %0 is the first operand, %1 the
+// second, and so on, and %% is a percent sign. Each operand is a register of its Go type: .b32 for
+// int32 and uint32, .b64 for int and pointers, .f32, .f64, .b16, and .pred for bool. Braces limit
+// the scope of registers that the text declares.
+//
+//	gpu.PTX("add.cc.u32 %0, %2, %3; addc.u32 %1, 0, 0;",
+//		gpu.Out(&sum), gpu.Out(&carry), gpu.In(a), gpu.In(b))
+//
+// The compiler does not move, duplicate or remove the instructions, and assumes that they access
+// memory and synchronize. Run cannot execute them: use the emulator, or provide Go code behind
+// Device.
+//
+//gpu:intrinsic
+func PTX(text string, operands ...Operand) { panic(useEmulator("PTX")) }
+
+// PurePTX is PTX for instructions whose outputs depend on nothing but their inputs, and that have
+// no other effect. The compiler may move, merge and remove them.
+//
+//gpu:intrinsic
+func PurePTX(text string, operands ...Operand) { panic(useEmulator("PurePTX")) }
+
+// Extern returns a function that is defined in another PTX file, as a .func or .visible .func with
+// the given name. The file is relative to the folder of the package. Both must be constants, and
+// the result must initialize a package-level variable:
+//
+//	var mix = gpu.Extern("mix.ptx", "mix32", func(a, b uint32) uint32 { return a*31 ^ b })
+//
+// The parameters and the result of F are numbers and pointers. Under Run, the variable is the
+// function simulate. If simulate is nil, a call panics: use the emulator.
+//
+//gpu:intrinsic
+func Extern[F any](file, name string, simulate F) F {
+	v := reflect.ValueOf(&simulate).Elem()
+	if v.Kind() == reflect.Func && v.IsNil() {
+		v.Set(reflect.MakeFunc(v.Type(), func([]reflect.Value) []reflect.Value {
+			panic(useEmulator(fmt.Sprintf("%s of %s", name, file)))
+		}))
+	}
+	return simulate
+}
+
+// useEmulator returns the message of functions that Run does not simulate.
+func useEmulator(name string) string {
+	return "gpu.Run does not simulate " + name + ": compile the kernel with go2ptx and use the emulator"
+}

@@ -1,0 +1,32 @@
+package gpu
+
+import (
+	"io"
+)
+
+// An Option changes how Run runs a kernel.
+type Option func(*grid)
+
+// SharedSize sets the size of dynamic shared memory in bytes.
+func SharedSize(bytes int) Option { return func(g *grid) { g.dynamic = bytes } }
+
+// Cluster runs the blocks in clusters of the given size, which must divide the grid.
+func Cluster(size Dim) Option { return func(g *grid) { g.cluster = size.size() } }
+
+// Cooperative runs all blocks at the same time, so that GridSync works.
+func Cooperative() Option { return func(g *grid) { g.cooperative = true } }
+
+// Output sets where Printf prints. The default is os.Stdout.
+func Output(w io.Writer) Option { return func(g *grid) { g.output = w } }
+
+// Run calls kernel once for each thread of a grid, and returns when all calls have returned. The
+// threads of a block run at the same time, each in a goroutine. Blocks begin in order, up to
+// runtime.GOMAXPROCS at the same time.
+//
+// If a thread panics, Run returns a *Panic. Threads that wait for the panicked thread are stopped.
+// If no thread of a block can continue, Run returns a *Deadlock. If threads fail independently of
+// each other, Run reports the first block and thread. It returns an error if a size is out of
+// range.
+func Run(grid, block Dim, kernel func(t Thread), options ...Option) error {
+	return run(grid, block, kernel, options)
+}

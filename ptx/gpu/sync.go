@@ -1,0 +1,92 @@
+package gpu
+
+// Sync waits until all threads of the block that have not exited call it (__syncthreads). Memory
+// accesses before it are visible to the block after it. All threads of a block must reach the same
+// call. Run reports a *Panic if they do not.
+//
+//gpu:intrinsic
+func (t Thread) Sync() { t.syncBlock(0, false) }
+
+// SyncCount is Sync, and returns the number of threads of the block for which pred is true.
+//
+//gpu:intrinsic
+func (t Thread) SyncCount(pred bool) int { return t.syncBlock(1, pred) }
+
+// SyncAnd is Sync, and reports whether pred is true for all threads of the block.
+//
+//gpu:intrinsic
+func (t Thread) SyncAnd(pred bool) bool { return t.syncBlock(2, !pred) == 0 }
+
+// SyncOr is Sync, and reports whether pred is true for any thread of the block.
+//
+//gpu:intrinsic
+func (t Thread) SyncOr(pred bool) bool { return t.syncBlock(3, pred) > 0 }
+
+// SyncWarp waits until all lanes of the warp that have not exited call it (__syncwarp).
+//
+//gpu:intrinsic
+func (t Thread) SyncWarp() { t.SyncWarpMask(FullMask) }
+
+// SyncWarpMask waits until the lanes of mask that have not exited call it with the same mask. The
+// mask must contain the calling lane.
+//
+//gpu:intrinsic
+func (t Thread) SyncWarpMask(mask uint32) { t.collective("SyncWarp", mask, 0, nil) }
+
+// BarrierSync arrives at the named barrier id, from 1 to 15, and waits until count threads of the
+// block have arrived (barrier.sync). The count must be a multiple of WarpSize and the same in all
+// calls until the barrier completes. All threads of a warp must make the same call.
+//
+//gpu:intrinsic
+func (t Thread) BarrierSync(id, count int) { t.namedBarrier(id, count, true) }
+
+// BarrierArrive arrives at a named barrier without waiting (barrier.arrive). BarrierSync describes
+// the parameters.
+//
+//gpu:intrinsic
+func (t Thread) BarrierArrive(id, count int) { t.namedBarrier(id, count, false) }
+
+// ClusterSync waits until all threads of the cluster that have not exited call it. Memory accesses
+// before it are visible to the cluster after it.
+//
+//gpu:intrinsic
+func (t Thread) ClusterSync() {
+	t.ClusterArrive()
+	t.ClusterWait()
+}
+
+// ClusterArrive arrives at the barrier of the cluster without waiting (barrier.cluster.arrive). The
+// thread must call ClusterWait before it arrives again.
+//
+//gpu:intrinsic
+func (t Thread) ClusterArrive() { t.clusterArrive() }
+
+// ClusterWait waits until all threads of the cluster that have not exited have called ClusterArrive
+// (barrier.cluster.wait).
+//
+//gpu:intrinsic
+func (t Thread) ClusterWait() { t.clusterWait() }
+
+// GridSync waits until all threads of the grid that have not exited call it. It requires a
+// cooperative launch. Run requires the option Cooperative.
+//
+//gpu:intrinsic
+func (t Thread) GridSync() { t.gridSync() }
+
+// FenceBlock orders the memory accesses of the thread before it and after it, as seen by the block
+// (__threadfence_block).
+//
+//gpu:intrinsic
+func (t Thread) FenceBlock() {}
+
+// FenceDevice orders the memory accesses of the thread before it and after it, as seen by the
+// device (__threadfence).
+//
+//gpu:intrinsic
+func (t Thread) FenceDevice() {}
+
+// FenceSystem orders the memory accesses of the thread before it and after it, as seen by the host
+// and by all devices (__threadfence_system).
+//
+//gpu:intrinsic
+func (t Thread) FenceSystem() {}

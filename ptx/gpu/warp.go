@@ -1,0 +1,203 @@
+package gpu
+
+import "github.com/purecuda/cuda/ptx/num"
+
+// Scalar lists the types of numbers that lanes exchange.
+type Scalar interface {
+	Number | ~int8 | ~uint8 | ~int16 | ~uint16 | ~uintptr | num.F16 | num.BF16 | num.E4M3 | num.E5M2
+}
+
+// The functions below exchange values between the lanes of a warp. Each call waits until all lanes
+// of the mask that have not exited make the same call with the same mask. The functions without
+// Mask in their name use all lanes of the warp. A mask must contain the calling lane. A value that
+// is read from a lane that does not take part is not defined. Run reports a *Panic in this case.
+
+// Shuffle returns the value v of a lane. The lane is taken modulo WarpSize.
+//
+//gpu:intrinsic
+func Shuffle[T Scalar](t Thread, v T, lane int) T { return ShuffleMask(t, FullMask, v, lane, WarpSize) }
+
+// ShuffleUp returns the value v of the lane that is delta lower, or v if there is none.
+//
+//gpu:intrinsic
+func ShuffleUp[T Scalar](t Thread, v T, delta int) T {
+	return ShuffleUpMask(t, FullMask, v, delta, WarpSize)
+}
+
+// ShuffleDown returns the value v of the lane that is delta higher, or v if there is none.
+//
+//gpu:intrinsic
+func ShuffleDown[T Scalar](t Thread, v T, delta int) T {
+	return ShuffleDownMask(t, FullMask, v, delta, WarpSize)
+}
+
+// ShuffleXor returns the value v of the lane whose index is the caller's index xor mask.
+//
+//gpu:intrinsic
+func ShuffleXor[T Scalar](t Thread, v T, mask int) T {
+	return ShuffleXorMask(t, FullMask, v, mask, WarpSize)
+}
+
+// ShuffleMask is Shuffle among the lanes of a mask. The warp is divided into sections of width
+// lanes, a constant power of two up to WarpSize. The lane is taken modulo width, in the caller's
+// section.
+//
+//gpu:intrinsic
+func ShuffleMask[T Scalar](t Thread, mask uint32, v T, lane, width int) T {
+	return shuffle(t, "Shuffle", mask, v, lane, width)
+}
+
+// ShuffleUpMask is ShuffleUp among the lanes of a mask, in sections of width lanes.
+//
+//gpu:intrinsic
+func ShuffleUpMask[T Scalar](t Thread, mask uint32, v T, delta, width int) T {
+	return shuffle(t, "ShuffleUp", mask, v, delta, width)
+}
+
+// ShuffleDownMask is ShuffleDown among the lanes of a mask, in sections of width lanes.
+//
+//gpu:intrinsic
+func ShuffleDownMask[T Scalar](t Thread, mask uint32, v T, delta, width int) T {
+	return shuffle(t, "ShuffleDown", mask, v, delta, width)
+}
+
+// ShuffleXorMask is ShuffleXor among the lanes of a mask, in sections of width lanes. If the lane is
+// in a section with higher lanes, the result is v.
+//
+//gpu:intrinsic
+func ShuffleXorMask[T Scalar](t Thread, mask uint32, v T, lanes, width int) T {
+	return shuffle(t, "ShuffleXor", mask, v, lanes, width)
+}
+
+// All reports whether pred is true for all lanes.
+//
+//gpu:intrinsic
+func All(t Thread, pred bool) bool { return AllMask(t, FullMask, pred) }
+
+// Any reports whether pred is true for any lane.
+//
+//gpu:intrinsic
+func Any(t Thread, pred bool) bool { return AnyMask(t, FullMask, pred) }
+
+// Ballot returns a mask of the lanes for which pred is true.
+//
+//gpu:intrinsic
+func Ballot(t Thread, pred bool) uint32 { return BallotMask(t, FullMask, pred) }
+
+// AllMask is All among the lanes of a mask.
+//
+//gpu:intrinsic
+func AllMask(t Thread, mask uint32, pred bool) bool { return vote(t, "All", mask, !pred) == 0 }
+
+// AnyMask is Any among the lanes of a mask.
+//
+//gpu:intrinsic
+func AnyMask(t Thread, mask uint32, pred bool) bool { return vote(t, "Any", mask, pred) != 0 }
+
+// BallotMask is Ballot among the lanes of a mask.
+//
+//gpu:intrinsic
+func BallotMask(t Thread, mask uint32, pred bool) uint32 { return vote(t, "Ballot", mask, pred) }
+
+// ActiveMask returns a mask of the lanes that execute the call together. Which lanes do is up to
+// the hardware: use it only where any subset is right. Run returns the lanes that have not exited.
+//
+//gpu:intrinsic
+func ActiveMask(t Thread) uint32 { return activeMask(t) }
+
+// MatchAny returns a mask of the lanes whose v has the same bits. It requires sm_70.
+//
+//gpu:intrinsic
+func MatchAny[T Scalar](t Thread, v T) uint32 { return MatchAnyMask(t, FullMask, v) }
+
+// MatchAll returns a mask of all lanes and true if v has the same bits in all lanes, or else 0 and
+// false. It requires sm_70.
+//
+//gpu:intrinsic
+func MatchAll[T Scalar](t Thread, v T) (uint32, bool) { return MatchAllMask(t, FullMask, v) }
+
+// MatchAnyMask is MatchAny among the lanes of a mask.
+//
+//gpu:intrinsic
+func MatchAnyMask[T Scalar](t Thread, mask uint32, v T) uint32 { return matchAny(t, mask, v) }
+
+// MatchAllMask is MatchAll among the lanes of a mask. It returns the mask if all values match.
+//
+//gpu:intrinsic
+func MatchAllMask[T Scalar](t Thread, mask uint32, v T) (uint32, bool) { return matchAll(t, mask, v) }
+
+// Reducible lists the types that the functions below reduce in one instruction (redux.sync), which
+// requires sm_80. Below sm_80 the compiler uses shuffles.
+type Reducible interface{ ~int32 | ~uint32 }
+
+// ReduceAdd returns the sum of v over all lanes, in all lanes.
+//
+//gpu:intrinsic
+func ReduceAdd[T Reducible](t Thread, v T) T { return ReduceAddMask(t, FullMask, v) }
+
+// ReduceMin returns the smallest v of all lanes, in all lanes.
+//
+//gpu:intrinsic
+func ReduceMin[T Reducible](t Thread, v T) T { return ReduceMinMask(t, FullMask, v) }
+
+// ReduceMax returns the largest v of all lanes, in all lanes.
+//
+//gpu:intrinsic
+func ReduceMax[T Reducible](t Thread, v T) T { return ReduceMaxMask(t, FullMask, v) }
+
+// ReduceAnd returns the bitwise and of v over all lanes, in all lanes.
+//
+//gpu:intrinsic
+func ReduceAnd[T Reducible](t Thread, v T) T { return ReduceAndMask(t, FullMask, v) }
+
+// ReduceOr returns the bitwise or of v over all lanes, in all lanes.
+//
+//gpu:intrinsic
+func ReduceOr[T Reducible](t Thread, v T) T { return ReduceOrMask(t, FullMask, v) }
+
+// ReduceXor returns the bitwise exclusive or of v over all lanes, in all lanes.
+//
+//gpu:intrinsic
+func ReduceXor[T Reducible](t Thread, v T) T { return ReduceXorMask(t, FullMask, v) }
+
+// ReduceAddMask is ReduceAdd among the lanes of a mask.
+//
+//gpu:intrinsic
+func ReduceAddMask[T Reducible](t Thread, mask uint32, v T) T {
+	return reduce(t, "ReduceAdd", mask, v, func(a, b T) T { return a + b })
+}
+
+// ReduceMinMask is ReduceMin among the lanes of a mask.
+//
+//gpu:intrinsic
+func ReduceMinMask[T Reducible](t Thread, mask uint32, v T) T {
+	return reduce(t, "ReduceMin", mask, v, func(a, b T) T { return min(a, b) })
+}
+
+// ReduceMaxMask is ReduceMax among the lanes of a mask.
+//
+//gpu:intrinsic
+func ReduceMaxMask[T Reducible](t Thread, mask uint32, v T) T {
+	return reduce(t, "ReduceMax", mask, v, func(a, b T) T { return max(a, b) })
+}
+
+// ReduceAndMask is ReduceAnd among the lanes of a mask.
+//
+//gpu:intrinsic
+func ReduceAndMask[T Reducible](t Thread, mask uint32, v T) T {
+	return reduce(t, "ReduceAnd", mask, v, func(a, b T) T { return a & b })
+}
+
+// ReduceOrMask is ReduceOr among the lanes of a mask.
+//
+//gpu:intrinsic
+func ReduceOrMask[T Reducible](t Thread, mask uint32, v T) T {
+	return reduce(t, "ReduceOr", mask, v, func(a, b T) T { return a | b })
+}
+
+// ReduceXorMask is ReduceXor among the lanes of a mask.
+//
+//gpu:intrinsic
+func ReduceXorMask[T Reducible](t Thread, mask uint32, v T) T {
+	return reduce(t, "ReduceXor", mask, v, func(a, b T) T { return a ^ b })
+}
