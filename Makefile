@@ -130,6 +130,7 @@ cross-all:
 		GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) vet ./...; \
 		GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) build ./...; \
 	done
+	GOOS=linux GOARCH=386 $(GO) build ./... # not the tests, which use 64-bit sizes
 
 generate:
 	$(GO) run -C tools ./cudagen -header $(CUDA_INCLUDE) -out ../driver/cu

@@ -67,7 +67,7 @@ func TestWideIntegersMayBeAnywhere(t *testing.T) {
 	if unsafe.Sizeof(uintptr(0)) < 8 {
 		t.Skip("64-bit integers take two words")
 	}
-	lib := goLibrary{"f": func(a loader.Args) uintptr { return a.Word(23) >> 32 }}
+	lib := goLibrary{"f": func(a loader.Args) uintptr { return uintptr(uint64(a.Word(23)) >> 32) }}
 	var table struct {
 		F func(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w int32, x uint64) int64
 	}

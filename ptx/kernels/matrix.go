@@ -2,6 +2,7 @@ package kernels
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/purecuda/cuda/driver"
 )
@@ -65,7 +66,7 @@ func (s shape) extent() (n int, ok bool) {
 	}
 	a, okA := times(s.layers-1, s.layer)
 	b, okB := times(s.rows-1, s.pitch)
-	const most = 1 << 62 // a sum of two numbers below half of it, plus one, does not overflow
+	const most = math.MaxInt/2 + 1 // a sum of two numbers below half of it, plus one, does not overflow
 	return a + b + s.cols, okA && okB && a < most/2 && b < most/2 && s.cols < most
 }
 
@@ -73,7 +74,7 @@ func times(a, b int) (int, bool) {
 	if a == 0 || b == 0 {
 		return 0, true
 	}
-	return a * b, a > 0 && b > 0 && a <= (1<<62)/b
+	return a * b, a > 0 && b > 0 && a <= (math.MaxInt/2+1)/b
 }
 
 type box struct {

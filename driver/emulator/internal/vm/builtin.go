@@ -222,14 +222,15 @@ func (p *printer) print(text string) {
 	}
 }
 
-func (p *printer) repeat(c byte, n int) {
+func (p *printer) repeat(c byte, n int64) {
 	var piece string
 	for n > 0 && !p.full {
 		if piece == "" {
-			piece = strings.Repeat(string(c), min(n, printPiece))
+			piece = strings.Repeat(string(c), int(min(n, printPiece)))
 		}
-		p.print(piece[:min(n, len(piece))])
-		n -= min(n, len(piece))
+		m := min(n, int64(len(piece)))
+		p.print(piece[:m])
+		n -= m
 	}
 }
 
@@ -284,7 +285,7 @@ func (p *printer) format(f string) {
 
 type spec struct {
 	minus, plus, space, sharp, zero bool
-	width, prec                     int
+	width, prec                     int64 // an int may have 32 bits
 	hasPrec                         bool
 	long                            bool // the argument has 64 bits
 	short                           int  // 1 for h, 2 for hh
@@ -333,13 +334,13 @@ width:
 }
 
 // number reads a width or precision. Either may be an argument, written as *.
-func (p *printer) number(f string, i int) (int, int) {
+func (p *printer) number(f string, i int) (int, int64) {
 	if i < len(f) && f[i] == '*' {
-		return i + 1, int(int32(p.arg(4)))
+		return i + 1, int64(int32(p.arg(4)))
 	}
-	n := 0
+	n := int64(0)
 	for ; i < len(f) && f[i] >= '0' && f[i] <= '9'; i++ {
-		n = min(n*10+int(f[i]-'0'), mostWidth+1)
+		n = min(n*10+int64(f[i]-'0'), mostWidth+1)
 	}
 	return i, n
 }
@@ -380,7 +381,7 @@ func (p *printer) convert(c byte, s spec) bool {
 		s.text(p, string([]byte{byte(p.arg(4))}))
 	case 's':
 		t := p.w.cString(p.in, p.arg(8), p.lane)
-		if s.hasPrec && s.prec < len(t) {
+		if s.hasPrec && s.prec < int64(len(t)) {
 			t = t[:s.prec]
 		}
 		s.text(p, t)
@@ -428,9 +429,9 @@ func (s *spec) sign(neg bool) string {
 // may be many.
 type printed struct {
 	prefix string
-	zeros  int
+	zeros  int64
 	text   string
-	tail   int    // number of zeros after text
+	tail   int64  // number of zeros after text
 	end    string // text after the tail zeros
 }
 
@@ -438,7 +439,7 @@ func (s *spec) put(p *printer, f printed) {
 	if s.nothing {
 		return
 	}
-	n := max(0, s.width-len(f.prefix)-f.zeros-len(f.text)-f.tail-len(f.end))
+	n := max(0, s.width-f.zeros-f.tail-int64(len(f.prefix)+len(f.text)+len(f.end)))
 	if !s.minus && !s.zero {
 		p.repeat(' ', n)
 	}
@@ -463,7 +464,7 @@ func (s *spec) digits(p *printer, prefix, digits string) {
 		if s.prec == 0 && digits == "0" {
 			f.text = ""
 		}
-		f.zeros = max(0, s.prec-len(digits))
+		f.zeros = max(0, s.prec-int64(len(digits)))
 	}
 	s.put(p, f)
 }
@@ -504,7 +505,7 @@ func (s *spec) float(p *printer, c byte, x float64) {
 	if upper {
 		c += 'a' - 'A'
 	}
-	prec := 6
+	prec := int64(6)
 	if s.hasPrec {
 		prec = s.prec
 	}
@@ -519,7 +520,7 @@ func (s *spec) float(p *printer, c byte, x float64) {
 		if !s.hasPrec {
 			prec = -1
 		}
-		f.text = hexFloat(x, prec)
+		f.text = hexFloat(x, int(prec))
 	default:
 		verb := "%"
 		if s.sharp {
@@ -531,7 +532,7 @@ func (s *spec) float(p *printer, c byte, x float64) {
 				f.tail = 0 // this conversion drops zeros at the end
 			}
 		}
-		f.text = fmt.Sprintf(verb+"."+strconv.Itoa(prec)+string(c), x)
+		f.text = fmt.Sprintf(verb+"."+strconv.FormatInt(prec, 10)+string(c), x)
 	}
 	if i := strings.LastIndexAny(f.text, "ep"); f.tail > 0 && i > 0 && c != 'f' {
 		f.text, f.end = f.text[:i], f.text[i:]
