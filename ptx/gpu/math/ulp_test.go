@@ -1,0 +1,47 @@
+package math_test
+
+import (
+	"math/rand/v2"
+	"os"
+	"testing"
+
+	"github.com/purecuda/cuda/internal/mathtest"
+)
+
+// samples returns the number of random arguments of each function.
+func samples() int {
+	switch {
+	case os.Getenv("PURECUDA_MATH_LONG") != "":
+		return 1_000_000
+	case testing.Short():
+		return 2000
+	}
+	return 20_000
+}
+
+// TestUnary measures the largest error of each function against results with 96 bits.
+func TestUnary(t *testing.T) {
+	special := mathtest.Special64()
+	for _, f := range mathtest.Unary64s {
+		t.Run(f.Name, func(t *testing.T) {
+			t.Parallel()
+			r := rand.New(rand.NewPCG(1, 2))
+			var worst, at float64
+			for i := range samples() + len(special) {
+				x := 0.0
+				if i < len(special) {
+					x = special[i]
+				} else {
+					x = mathtest.Draw64(r)
+				}
+				if e := f.Error(x); e > worst || e != e {
+					worst, at = e, x
+				}
+			}
+			t.Logf("%-16s %.3f ulp at %x (%v)", f.Name, worst, at, at)
+			if !(worst <= f.Bound) {
+				t.Errorf("%s(%x): %v has an error of %.3f ulp, want at most %v", f.Name, at, f.F(at), worst, f.Bound)
+			}
+		})
+	}
+}
