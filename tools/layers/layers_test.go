@@ -87,7 +87,7 @@ var layers = []layer{
 	{"ptx/go2ptx", list(nil, "ptx", "ptx/isa", "ptx/num", "ptx/build", "ptx/gpu", "ptx/internal/", "ptx/go2ptx/internal/"), all},
 	{"ptx/go2ptx/internal/ir", nil, all},
 	{"ptx/go2ptx/internal/irtest", list(nil, "ptx/go2ptx/internal/ir"), all},
-	{"ptx/go2ptx/internal/source", list(nil, "ptx/go2ptx/internal/ir"), all},
+	{"ptx/go2ptx/internal/source", nil, all},
 	{"ptx/go2ptx/internal/lower", list(nil, "ptx/go2ptx/internal/ir", "ptx/go2ptx/internal/source"), all},
 	{"ptx/go2ptx/internal/opt", list(nil, "ptx/go2ptx/internal/ir"), all},
 	{"ptx/go2ptx/internal/emit", list(nil, "ptx", "ptx/isa", "ptx/num", "ptx/build", "ptx/go2ptx/internal/ir"), all},

@@ -49,7 +49,7 @@ func (l *loader) kernels(u *unit) (found []*decl) {
 			if !ok {
 				continue
 			}
-			dirs, errs := parseDirectives(l.fset, fun)
+			dirs, errs := parseDirectives(l.fset, u.path, fun)
 			l.errs = append(l.errs, errs...)
 			if !dirs.Kernel {
 				continue

@@ -29,7 +29,6 @@ type Directives struct {
 	Name        string
 	NoBounds    bool
 	NoInline    bool
-	Device      bool // of package gpu: the body is compiled
 	Instances   []Instance
 }
 
@@ -48,7 +47,7 @@ func (d *Directives) Restricted(param string) bool {
 const prefix = "//gpu:"
 
 // parseDirectives reads the directives above a function.
-func parseDirectives(fset *token.FileSet, decl *ast.FuncDecl) (Directives, Errors) {
+func parseDirectives(fset *token.FileSet, path string, decl *ast.FuncDecl) (Directives, Errors) {
 	var d Directives
 	var errs Errors
 	if decl.Doc == nil {
@@ -59,7 +58,7 @@ func parseDirectives(fset *token.FileSet, decl *ast.FuncDecl) (Directives, Error
 		if !ok {
 			continue
 		}
-		p := directiveParser{&d, fset, c.Pos(), &errs}
+		p := directiveParser{&d, fset, path, c.Pos(), &errs}
 		word, args, _ := strings.Cut(strings.TrimRight(rest, " \t\r"), " ")
 		p.line(word, args, len(prefix)+len(word)+1)
 	}
@@ -72,6 +71,7 @@ func parseDirectives(fset *token.FileSet, decl *ast.FuncDecl) (Directives, Error
 type directiveParser struct {
 	*Directives
 	fset *token.FileSet
+	path string    // of the package
 	pos  token.Pos // of the comment
 	errs *Errors
 }
@@ -97,9 +97,10 @@ func (p directiveParser) line(word, args string, at int) {
 	case "noinline":
 		p.NoInline = true
 		p.none(word, args, at)
-	case "device":
-		p.Device = true
-		p.none(word, args, at)
+	case "intrinsic":
+		if !strings.HasPrefix(p.path, library) {
+			p.errorf(0, "only packages of the library declare intrinsics")
+		}
 	default:
 		p.errorf(0, "unknown directive //gpu:%s; there are kernel, instance, nobounds and noinline", word)
 	}

@@ -43,6 +43,7 @@ func TestErrorsInDirectives(t *testing.T) {
 		"//gpu:kernel\n//gpu:kernel":                      "f0.go:6:1: the function has two",
 		"//gpu:kernle":                                    "f0.go:5:1: unknown directive //gpu:kernle",
 		"//gpu:kernel\n//gpu:nobounds x":                  "f0.go:6:16: //gpu:nobounds has no options",
+		"//gpu:intrinsic":                                 "f0.go:5:1: only packages of the library",
 		"//gpu:instance int":                              "f0.go:5:16: //gpu:instance needs //gpu:kernel",
 		"//gpu:kernel\n//gpu:instance":                    "f0.go:6:15: //gpu:instance needs types",
 		"//gpu:kernel\n//gpu:instance int":                "f0.go:6:16: kernel step has no type parameters",

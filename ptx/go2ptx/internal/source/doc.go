@@ -15,13 +15,13 @@
 //
 // # Intrinsics
 //
-// A function without a body is an intrinsic: lowering must know it by package and name. This
-// includes the functions of package gpu. Their bodies run only on the host and are dropped, except
-// where the function has the directive
+// A function without a body is an intrinsic: lowering must know it by package and name. In this
+// library, a function with the directive
 //
-//	//gpu:device
+//	//gpu:intrinsic
 //
-// Its body is then compiled like any other. A type of package gpu with the directive
+// is one too. Its body runs only on the host and is dropped. A type of package gpu with the
+// directive
 //
 //	//gpu:opaque
 //

@@ -18,18 +18,21 @@ import "sync"
 
 type Thread struct{ mu *sync.Mutex }
 
+//gpu:intrinsic
 func (t Thread) GlobalX() int { t.mu.Lock(); return 1 }
 
+//gpu:intrinsic
 func (t Thread) Sync() { t.mu.Lock() }
 
-//gpu:device
 func (t Thread) Twice() int { return 2 * t.GlobalX() }
 
 //gpu:opaque
 type Barrier struct{ c *sync.Cond }
 
+//gpu:intrinsic
 func (b *Barrier) Wait() { b.c.Wait() }
 
+//gpu:intrinsic
 func Shared[T any](t Thread) *T { return new(T) }
 
 type View[T any] struct{ p uintptr; n, c int }

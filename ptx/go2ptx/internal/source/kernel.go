@@ -10,7 +10,7 @@ import (
 
 // kernel checks a kernel and adds it, or its instances.
 func (c *checker) kernel(pkg *Package, d *decl) {
-	dirs, _ := parseDirectives(c.fset, d.fun)
+	dirs, _ := parseDirectives(c.fset, pkg.Path, d.fun)
 	obj := pkg.Info.Defs[d.fun.Name].(*types.Func)
 	sig := obj.Signature()
 	k := Kernel{Pkg: pkg, Decl: d.fun, Obj: obj, Name: obj.Name(), Directives: dirs, Signature: sig}
@@ -138,8 +138,11 @@ func isGPU(t types.Type, name string) bool {
 	return ok && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == GPUPath && (name == "" || n.Obj().Name() == name)
 }
 
-// IsMemory reports whether a parameter of a kernel is memory: a slice or a pointer.
+// IsMemory reports whether a parameter of a kernel is memory: a slice, a pointer or a view.
 func IsMemory(t types.Type) bool {
+	if isGPU(t, "View") || isGPU(t, "View2D") {
+		return true
+	}
 	switch t.Underlying().(type) {
 	case *types.Slice, *types.Pointer:
 		return true
@@ -151,9 +154,6 @@ func IsMemory(t types.Type) bool {
 func parameter(t types.Type) error {
 	if isThread(t) {
 		return fmt.Errorf("only the first parameter is a gpu.Thread")
-	}
-	if isGPU(t, "") {
-		return nil
 	}
 	switch u := t.Underlying().(type) {
 	case *types.Slice:

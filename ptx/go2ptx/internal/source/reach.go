@@ -193,8 +193,8 @@ func (w *walker) function(d *decl) {
 // intrinsic reports whether the body of a function is for the host only.
 func (d *decl) intrinsic() bool {
 	u := d.file.unit
-	if u.path == GPUPath {
-		return !hasDirective(d.fun.Doc, "device")
+	if strings.HasPrefix(u.path, library) && hasDirective(d.fun.Doc, "intrinsic") {
+		return true
 	}
 	return d.fun.Recv == nil && u.intrinsics[d.fun.Name.Name]
 }

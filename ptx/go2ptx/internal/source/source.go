@@ -7,7 +7,10 @@ import (
 )
 
 // GPUPath is the import path of the package that kernels import.
-const GPUPath = "github.com/purecuda/cuda/ptx/gpu"
+const GPUPath = library + "gpu"
+
+// library begins the import paths of the packages that may declare intrinsics.
+const library = "github.com/purecuda/cuda/ptx/"
 
 // File is a Go file in memory.
 type File struct {
@@ -86,10 +89,10 @@ func (p *Program) Position(pos token.Pos) token.Position { return p.Fset.Positio
 // Directives returns the directives of a function: those of a kernel, or nobounds and noinline.
 // Errors in them were reported by Load.
 func (p *Program) Directives(fn *types.Func) Directives {
-	_, decl := p.Body(fn)
+	pkg, decl := p.Body(fn)
 	if decl == nil {
 		return Directives{}
 	}
-	d, _ := parseDirectives(p.Fset, decl)
+	d, _ := parseDirectives(p.Fset, pkg.Path, decl)
 	return d
 }

@@ -1,12 +1,17 @@
 package source
 
 import (
+	"embed"
 	"go/constant"
 	"go/token"
 	"go/types"
+	"io/fs"
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/purecuda/cuda/ptx/gpu"
+	"github.com/purecuda/cuda/ptx/num"
 )
 
 func asFunc(o types.Object) *types.Func {
@@ -329,6 +334,52 @@ func TestResultsAreTheSameEachTime(t *testing.T) {
 		}
 		if b.String() != first {
 			t.Fatalf("another result:\n%s\nfirst:\n%s", b.String(), first)
+		}
+	}
+}
+
+// The library's own packages compile without anything of the host.
+func TestLibrary(t *testing.T) {
+	cfg := config(`package heat
+
+import (
+	"github.com/purecuda/cuda/ptx/gpu"
+	"github.com/purecuda/cuda/ptx/num"
+)
+
+type p struct{ v gpu.View[num.F16]; m gpu.View2D[float32] }
+
+//gpu:kernel
+func step(t gpu.Thread, p p) {
+	s := gpu.Shared[[4]num.F16](t)
+	p.v.Set(t.GlobalX(), num.Add(p.v.At(0), s[1]))
+	p.m.Set(0, 1, p.m.At(1, 0))
+	gpu.AtomicAdd(p.m.Ptr(1, 1), 2)
+}
+`)
+	cfg.Resolve = func(path string) (Sources, error) {
+		s := Sources{Path: path}
+		files := map[string]embed.FS{GPUPath: gpu.Source, library + "num": num.Source}[path]
+		names, err := fs.Glob(files, "*.go")
+		for _, name := range names {
+			data, err := files.ReadFile(name)
+			if err != nil {
+				return s, err
+			}
+			s.Files = append(s.Files, File{name, data})
+		}
+		return s, err
+	}
+	p, err := Load(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := reached(p, "math"), "Float32bits Float32frombits"; got != want {
+		t.Errorf("reached in math is %s, want %s", got, want)
+	}
+	for obj, b := range p.decls {
+		if obj.Name() == "GlobalX" && b.decl.Body != nil || obj.Name() == "At" && b.decl.Body == nil {
+			t.Errorf("body of %v: %v", obj, b.decl.Body)
 		}
 	}
 }
