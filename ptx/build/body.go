@@ -300,3 +300,16 @@ func (f *Func) Pragma(text ...string) {
 	}
 	f.add(&ptx.Pragma{Text: text})
 }
+
+// Add adds a statement as syntax, such as one that package ptx parsed. Registers and symbols in it
+// are not checked to belong to the function.
+func (f *Func) Add(s ptx.Stmt) {
+	if !f.ready() {
+		return
+	}
+	if s == nil {
+		f.fail("the statement to add is nil")
+		return
+	}
+	f.add(s)
+}

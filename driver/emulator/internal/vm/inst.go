@@ -3,7 +3,6 @@ package vm
 import (
 	"strings"
 
-	"github.com/purecuda/cuda/internal/softfloat"
 	"github.com/purecuda/cuda/ptx"
 )
 
@@ -237,17 +236,17 @@ const (
 	flagOOB
 )
 
-type rounding = softfloat.Mode
+type rounding uint8
 
 const (
-	roundNone = softfloat.None
-	roundRN   = softfloat.RN
-	roundRZ   = softfloat.RZ
-	roundRM   = softfloat.RM
-	roundRP   = softfloat.RP
-	roundRNA  = softfloat.RNA
-	roundRS   = roundRNA + 1
-	roundInt  = roundRNA + 2 // added to a direction above for .rni, .rzi, .rmi and .rpi
+	roundNone rounding = iota
+	roundRN
+	roundRZ
+	roundRM
+	roundRP
+	roundRNA
+	roundRS
+	roundInt // added to a direction above for .rni, .rzi, .rmi and .rpi
 )
 
 var flagNames = map[string]flag{

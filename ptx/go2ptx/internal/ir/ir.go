@@ -231,15 +231,17 @@ func (b *Block) Ret(results ...*Value) {
 // Exit ends the block and the thread.
 func (b *Block) Exit() { b.Term = Term{Kind: TermExit, Pos: b.Term.Pos} }
 
-// Const makes a constant, which is in no block.
+// Const makes a constant, which is in no block. Its Aux is Canonical.
 func (f *Func) Const(t Type, bits int64) *Value {
 	v := f.NewValue(OpConst, t)
-	v.Aux = bits
+	v.Aux = Canonical(t.Kind, bits)
 	return v
 }
 
 // IsConst reports whether v is a constant with these bits.
-func (v *Value) IsConst(bits int64) bool { return v.Op == OpConst && v.Aux == bits }
+func (v *Value) IsConst(bits int64) bool {
+	return v.Op == OpConst && v.Aux == Canonical(v.Type.Kind, bits)
+}
 
 // Effects returns what a pass must respect about v.
 func (v *Value) Effects() Effect {

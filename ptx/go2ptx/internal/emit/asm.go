@@ -1,0 +1,109 @@
+package emit
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/purecuda/cuda/ptx"
+	"github.com/purecuda/cuda/ptx/build"
+	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
+)
+
+// asm writes the statements of an OpAsm with the registers and constants in their places.
+func (x *fn) asm(v *ir.Value) {
+	var results []build.Reg
+	switch {
+	case v.Type == ir.TTuple:
+		results = x.tuple(v)
+	case v.Type.Kind != ir.None:
+		results = []build.Reg{x.reg(v)}
+	}
+	text, ok := substitute(v.Sym, func(i int) (string, bool) {
+		if i >= len(results) {
+			return "", false
+		}
+		return results[i].String(), true
+	}, func(i int) (string, bool) {
+		if i >= len(v.Args) {
+			return "", false
+		}
+		return x.asmOperand(v.Args[i]), true
+	})
+	if !ok {
+		x.fail("inline PTX names an operand that it does not have: %s", v.Sym)
+		return
+	}
+	stmts, err := parse(text)
+	if err != nil {
+		x.fail("inline PTX %q: %v", v.Sym, err)
+		return
+	}
+	for _, s := range stmts {
+		x.b.Add(s)
+	}
+}
+
+// asmOperand returns an operand as text.
+func (x *fn) asmOperand(v *ir.Value) string {
+	if c := resolve(v); (c.Op == ir.OpConst || c.Op == ir.OpUndef) && c.Type != ir.TBool {
+		switch c.Type.Kind {
+		case ir.F32:
+			return "0f" + hex(uint64(uint32(c.Aux)), 8)
+		case ir.F64:
+			return "0d" + hex(uint64(c.Aux), 16)
+		case ir.I32:
+			return strconv.Itoa(int(int32(c.Aux)))
+		case ir.I64, ir.Ptr:
+			return strconv.FormatInt(c.Aux, 10)
+		}
+	}
+	return x.reg(v).String()
+}
+
+func hex(bits uint64, digits int) string {
+	s := strings.ToUpper(strconv.FormatUint(bits, 16))
+	return strings.Repeat("0", digits-len(s)) + s
+}
+
+// substitute replaces $n and %n in the text.
+func substitute(text string, result, arg func(int) (string, bool)) (string, bool) {
+	var b strings.Builder
+	for i := 0; i < len(text); {
+		c := text[i]
+		end := i + 1
+		for end < len(text) && text[end] >= '0' && text[end] <= '9' {
+			end++
+		}
+		if (c != '$' && c != '%') || end == i+1 {
+			b.WriteByte(c)
+			i++
+			continue
+		}
+		n, err := strconv.Atoi(text[i+1 : end])
+		get := result
+		if c == '%' {
+			get = arg
+		}
+		s, ok := get(n)
+		if err != nil || !ok {
+			return "", false
+		}
+		b.WriteString(s)
+		i = end
+	}
+	return b.String(), true
+}
+
+// parse returns the statements of a text.
+func parse(text string) ([]ptx.Stmt, error) {
+	m, err := ptx.Parse("inline PTX", []byte(".version 8.4\n.target sm_90a\n.address_size 64\n.entry f() {\n"+text+"\n}\n"))
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range m.Decls {
+		if f, ok := d.(*ptx.Function); ok && f.Body != nil {
+			return f.Body.Stmts, nil
+		}
+	}
+	return nil, nil
+}

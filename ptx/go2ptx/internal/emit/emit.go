@@ -1,0 +1,157 @@
+// Package emit writes the compiler's intermediate form as PTX.
+package emit
+
+import (
+	"fmt"
+
+	"github.com/purecuda/cuda/ptx"
+	"github.com/purecuda/cuda/ptx/build"
+	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
+)
+
+// Lines is how much the PTX says about the source.
+type Lines uint8
+
+const (
+	NoLines      Lines = iota
+	SourceLines        // .loc
+	InlinedLines       // .loc with the calls that were inlined, which needs PTX 7.2
+)
+
+// Options configure the output.
+type Options struct {
+	// Target is the lowest target, such as "sm_80". Instructions of that target are used. Empty
+	// means the lowest target that can express the code.
+	Target string
+	Lines  Lines
+}
+
+// defaultArch is the architecture whose instructions are used without Options.Target.
+const defaultArch = 52
+
+// Emit returns the module as PTX under construction, which holds the errors. It splits edges of the
+// functions' graphs and changes nothing else.
+func Emit(m *ir.Module, o Options) *build.Module {
+	e := &module{ir: m, options: o, out: build.New(build.Config{MinTarget: o.Target}), arch: defaultArch,
+		sites: map[string]*build.Var{}, vars: map[*ir.Var]*build.Var{}, funcs: map[*ir.Func]*build.Func{}}
+	if t, ok := ptx.ParseTarget(o.Target); ok {
+		e.arch = 10*t.Major + t.Minor
+	}
+	for _, v := range m.Vars {
+		e.variable(v)
+	}
+	var all []*fn
+	for _, f := range m.Funcs {
+		all = append(all, e.declare(f))
+	}
+	for _, f := range all {
+		f.emit()
+	}
+	return e.out
+}
+
+type module struct {
+	ir      *ir.Module
+	options Options
+	out     *build.Module
+	arch    int
+	sites   map[string]*build.Var
+	vars    map[*ir.Var]*build.Var
+	funcs   map[*ir.Func]*build.Func
+
+	fault, claim *build.Var
+}
+
+func (e *module) variable(v *ir.Var) {
+	var b *build.Var
+	switch {
+	case v.Extern:
+		b = e.out.DynamicShared(v.Name, ptx.B8)
+	case v.Space == ir.Shared:
+		b = e.out.Shared(v.Name, ptx.B8, int64(max(v.Size, 1)))
+	case v.Space == ir.Const:
+		b = e.out.Const(v.Name, ptx.B8, int64(max(v.Size, 1)))
+	case v.Space == ir.Global:
+		b = e.out.Global(v.Name, ptx.B8, int64(max(v.Size, 1)))
+	default:
+		e.out.Fail(fmt.Sprintf("the variable %s is in space %s", v.Name, v.Space))
+		return
+	}
+	if v.Align > 0 {
+		b.Align(v.Align)
+	}
+	if v.Visible {
+		b.Linkage(ptx.Visible)
+	}
+	if v.Init != nil {
+		b.InitBytes(v.Init)
+	}
+	e.vars[v] = b
+}
+
+// declare adds the function with its parameters and directives.
+func (e *module) declare(f *ir.Func) *fn {
+	x := &fn{m: e, f: f, chains: map[int32]bool{}}
+	if f.Kernel {
+		x.b = e.out.Kernel(f.Name)
+		x.kernelParams()
+		x.directives()
+	} else {
+		x.b = e.out.Func(f.Name)
+		x.funcParams()
+	}
+	e.funcs[f] = x.b
+	return x
+}
+
+func (x *fn) kernelParams() {
+	for i, p := range x.f.Params {
+		name := fmt.Sprintf("%s_param_%d", x.f.Name, i)
+		if len(p.Parts) == 1 && p.Parts[0].Offset == 0 && p.Parts[0].Mem.Size() == p.Size {
+			b := x.b.Param(name, paramTypes[p.Parts[0].Mem])
+			if p.Parts[0].Mem == ir.MPtr {
+				b.Ptr(spaces[p.Parts[0].Space], p.Pointee)
+			}
+			x.params = append(x.params, b)
+			continue
+		}
+		x.params = append(x.params, x.b.Param(name, ptx.B8).Array(int64(max(p.Size, 1))).Align(max(p.Align, 1)))
+	}
+}
+
+func (x *fn) directives() {
+	l := x.f.Launch
+	dims := func(d [3]int) (a, b, c uint32) {
+		return uint32(max(d[0], 1)), uint32(max(d[1], 1)), uint32(max(d[2], 1))
+	}
+	if l.Block != [3]int{} {
+		if l.Required {
+			x.b.ReqNTID(dims(l.Block))
+		} else {
+			x.b.MaxNTID(dims(l.Block))
+		}
+	}
+	if l.MinBlocks > 0 {
+		x.b.MinNCTAPerSM(uint32(l.MinBlocks))
+	}
+	if l.MaxRegs > 0 {
+		x.b.MaxNReg(uint32(l.MaxRegs))
+	}
+	if l.Cluster != [3]int{} {
+		x.b.ReqNCTAPerCluster(dims(l.Cluster))
+	}
+}
+
+// paramTypes are the types of scalar parameters of kernels, which launchers read.
+var paramTypes = map[ir.Mem]ptx.Type{
+	ir.MBool: ptx.U8, ir.MS8: ptx.S8, ir.MU8: ptx.U8, ir.MS16: ptx.S16, ir.MU16: ptx.U16, ir.M32: ptx.U32, ir.M64: ptx.U64,
+	ir.MF16: ptx.B16, ir.MBF16: ptx.B16, ir.MF32: ptx.F32, ir.MF64: ptx.F64, ir.MPtr: ptx.U64,
+}
+
+var spaces = map[ir.Space]ptx.Space{
+	ir.Generic: ptx.GenericSpace, ir.Global: ptx.GlobalSpace, ir.Shared: ptx.SharedSpace, ir.Local: ptx.LocalSpace, ir.Const: ptx.ConstSpace,
+}
+
+var regTypes = map[ir.Kind]ptx.Type{
+	ir.Bool: ptx.Pred, ir.I32: ptx.B32, ir.I64: ptx.B64, ir.Ptr: ptx.B64, ir.F16: ptx.B16, ir.BF16: ptx.B16, ir.F32: ptx.F32, ir.F64: ptx.F64,
+}

@@ -1,0 +1,69 @@
+package emit_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/ptx/go2ptx/internal/emit"
+	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
+)
+
+// text emits a module, twice, and fails the test if it is not valid or differs.
+func text(t *testing.T, m *ir.Module, o emit.Options) []byte {
+	t.Helper()
+	if err := m.Verify(); err != nil {
+		t.Fatal(err)
+	}
+	a, err := emit.Emit(m, o).Text()
+	if err != nil {
+		tree, _ := emit.Emit(m, o).Build()
+		t.Fatalf("%+v\n%s", err, tree)
+	}
+	b, _ := emit.Emit(m, o).Text()
+	if string(a) != string(b) {
+		t.Fatalf("two runs differ:\n%s\n%s", a, b)
+	}
+	return a
+}
+
+// run launches kernel k with a buffer that holds the words, and returns what it holds then.
+func run(t *testing.T, c *driver.Context, src []byte, threads int, words []uint64) []uint64 {
+	t.Helper()
+	out, err := launch(c, src, threads, words)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, src)
+	}
+	return out
+}
+
+func launch(c *driver.Context, src []byte, threads int, words []uint64) (out []uint64, err error) {
+	mod, err := c.LoadModule(src)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, mod.Close()) }()
+	k, err := mod.Kernel("k")
+	if err != nil {
+		return nil, err
+	}
+	buf, err := driver.AllocFrom(c, words)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, buf.Close()) }()
+	s, err := c.NewStream()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if err := k.Launch(s, driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(threads)}, buf); err != nil {
+		return nil, err
+	}
+	if err := s.Wait(context.Background()); err != nil {
+		return nil, err
+	}
+	out = make([]uint64, len(words))
+	return out, buf.CopyTo(out)
+}

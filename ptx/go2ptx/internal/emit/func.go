@@ -1,0 +1,295 @@
+package emit
+
+import (
+	"fmt"
+
+	"github.com/purecuda/cuda/ptx"
+	"github.com/purecuda/cuda/ptx/build"
+	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
+)
+
+// fn is a function being written.
+type fn struct {
+	m       *module
+	f       *ir.Func
+	b       *build.Func
+	params  []*build.Param
+	results *build.Param
+	slots   []*build.Var
+	regs    []build.Reg // by ID of a value
+	need    []bool      // by ID of a value: it must be in a register
+	tuples  map[*ir.Value][]build.Reg
+	labels  []build.Label // by ID of a block
+	fails   []failure
+	chains  map[int32]bool // inlined calls whose place a .loc has named
+	at      ir.Pos
+}
+
+func (x *fn) fail(format string, args ...any) { x.b.Fail(fmt.Sprintf(format, args...)) }
+
+func (x *fn) op(name string, args ...build.Operand) { x.b.Op(name, args...) }
+
+func (x *fn) emit() {
+	if len(x.f.Blocks) == 0 {
+		x.fail("the function has no blocks")
+		return
+	}
+	splitEdges(x.f)
+	for i, s := range x.f.Slots {
+		x.slots = append(x.slots, x.b.Local(fmt.Sprintf("slot%d", i), ptx.B8, int64(max(s.Size, 1))).Align(max(s.Align, 1)))
+	}
+	x.regs = make([]build.Reg, x.f.NumValues())
+	x.tuples = map[*ir.Value][]build.Reg{}
+	x.labels = make([]build.Label, x.f.NumBlocks())
+	order := layout(x.f)
+	x.findNeeds(order)
+	for _, b := range order {
+		x.labels[b.ID] = x.b.NewLabel("b" + fmt.Sprint(b.ID))
+	}
+	for i, b := range order {
+		if len(b.Preds) > 0 {
+			x.b.Place(x.labels[b.ID])
+		}
+		for _, v := range b.Values {
+			if v.Op != ir.OpPhi && x.kept(v) {
+				x.value(v)
+			}
+		}
+		var next *ir.Block
+		if i+1 < len(order) {
+			next = order[i+1]
+		}
+		x.term(b, next)
+	}
+	x.failures()
+}
+
+// layout returns the blocks in reverse postorder, the cold ones last.
+func layout(f *ir.Func) []*ir.Block {
+	var hot, cold []*ir.Block
+	for _, b := range f.ReversePostorder() {
+		if b.Cold && b != f.Blocks[0] {
+			cold = append(cold, b)
+		} else {
+			hot = append(hot, b)
+		}
+	}
+	return append(hot, cold...)
+}
+
+// splitEdges puts a block on each edge from a block with several successors to a block with phis,
+// so that the copies for the phis have a place.
+func splitEdges(f *ir.Func) {
+	for _, b := range f.Blocks[:len(f.Blocks):len(f.Blocks)] {
+		if len(b.Term.Succs) < 2 {
+			continue
+		}
+		for i, s := range b.Term.Succs {
+			if len(s.Values) == 0 || s.Values[0].Op != ir.OpPhi {
+				continue
+			}
+			mid := f.NewBlock()
+			mid.Cold = b.Cold || s.Cold
+			mid.Term = ir.Term{Kind: ir.TermJump, Succs: []*ir.Block{s}, Pos: b.Term.Pos}
+			mid.Preds = []*ir.Block{b}
+			b.Term.Succs[i] = mid
+			for k, p := range s.Preds {
+				// With both successors the same block, the first edge has the first place.
+				if p == b {
+					s.Preds[k] = mid
+					break
+				}
+			}
+		}
+	}
+}
+
+// term writes the copies for phis and the end of a block.
+func (x *fn) term(b, next *ir.Block) {
+	t := b.Term
+	x.loc(t.Pos)
+	switch t.Kind {
+	case ir.TermJump:
+		x.copies(b, t.Succs[0])
+		if t.Succs[0] != next {
+			x.b.Bra(x.labels[t.Succs[0].ID])
+		}
+	case ir.TermIf:
+		x.branch(t, next)
+	case ir.TermRet:
+		x.ret(t.Results)
+	case ir.TermExit:
+		x.op("exit")
+	}
+}
+
+func (x *fn) branch(t ir.Term, next *ir.Block) {
+	then, els := t.Succs[0], t.Succs[1]
+	if then == els {
+		if then != next {
+			x.b.Bra(x.labels[then.ID])
+		}
+		return
+	}
+	cond, not := strip(t.Cond)
+	if cond.Op == ir.OpConst {
+		to := els
+		if (cond.Aux != 0) != not {
+			to = then
+		}
+		if to != next {
+			x.b.Bra(x.labels[to.ID])
+		}
+		return
+	}
+	if then == next {
+		then, els, not = els, then, !not
+	}
+	if p := x.reg(cond); not {
+		x.b.Unless(p).Bra(x.labels[then.ID])
+	} else {
+		x.b.When(p).Bra(x.labels[then.ID])
+	}
+	if els != next {
+		x.b.Bra(x.labels[els.ID])
+	}
+}
+
+// strip removes negations.
+func strip(v *ir.Value) (base *ir.Value, not bool) {
+	for {
+		switch v.Op {
+		case ir.OpNot:
+			not = !not
+		case ir.OpCopy, ir.OpPin:
+		default:
+			return v, not
+		}
+		v = v.Args[0]
+	}
+}
+
+// copies assigns to the phis of to what comes from b, all at once.
+func (x *fn) copies(b, to *ir.Block) {
+	var moves []move
+	for i, p := range to.Preds {
+		if p != b {
+			continue
+		}
+		for _, v := range to.Values {
+			if v.Op != ir.OpPhi {
+				break
+			}
+			if src := resolve(v.Args[i]); x.need[v.ID] && src != v && src.Op != ir.OpUndef {
+				moves = append(moves, move{v, src})
+			}
+		}
+		break
+	}
+	x.parallel(moves)
+}
+
+type move struct{ dst, src *ir.Value }
+
+// parallel orders the moves so that none overwrites what a later one reads. A cycle is broken with
+// a temporary register.
+func (x *fn) parallel(moves []move) {
+	reads := make(map[*ir.Value]int, len(moves)) // how many moves still read it
+	for _, m := range moves {
+		reads[m.src]++
+	}
+	saved := map[*ir.Value]build.Reg{}
+	source := func(v *ir.Value) build.Operand {
+		if r, ok := saved[v]; ok {
+			return r
+		}
+		return x.operand(v)
+	}
+	for len(moves) > 0 {
+		var rest []move
+		for _, m := range moves {
+			if reads[m.dst] > 0 {
+				rest = append(rest, m)
+				continue
+			}
+			x.move(x.reg(m.dst), m.dst.Type.Kind, source(m.src))
+			reads[m.src]--
+		}
+		if len(rest) == len(moves) {
+			d := rest[0].dst
+			tmp := x.temp(d.Type.Kind)
+			x.move(tmp, d.Type.Kind, x.reg(d))
+			saved[d], reads[d] = tmp, 0
+		}
+		moves = rest
+	}
+}
+
+var movTypes = map[ir.Kind]string{
+	ir.Bool: "pred", ir.I32: "b32", ir.I64: "b64", ir.Ptr: "b64", ir.F16: "b16", ir.BF16: "b16", ir.F32: "f32", ir.F64: "f64",
+}
+
+func (x *fn) move(dst build.Reg, k ir.Kind, src build.Operand) { x.op("mov."+movTypes[k], dst, src) }
+
+func (x *fn) temp(k ir.Kind) build.Reg { return x.b.Reg(regTypes[k]) }
+
+// resolve looks through copies. A Pin is one here, because each instruction rounds.
+func resolve(v *ir.Value) *ir.Value {
+	for v.Op == ir.OpCopy || v.Op == ir.OpPin {
+		v = v.Args[0]
+	}
+	return v
+}
+
+// reg returns the register of a value. A constant gets a new one.
+func (x *fn) reg(v *ir.Value) build.Reg {
+	v = resolve(v)
+	if v.Op == ir.OpConst || v.Op == ir.OpUndef {
+		r := x.temp(v.Type.Kind)
+		x.move(r, v.Type.Kind, immediate(v))
+		return r
+	}
+	if v.Op == ir.OpExtract {
+		return x.tuple(resolve(v.Args[0]))[v.Aux]
+	}
+	if !x.regs[v.ID].IsValid() {
+		x.regs[v.ID] = x.temp(v.Type.Kind)
+	}
+	return x.regs[v.ID]
+}
+
+// tuple returns the registers of several results.
+func (x *fn) tuple(v *ir.Value) []build.Reg {
+	regs := x.tuples[v]
+	if regs == nil {
+		for _, t := range v.Tuple {
+			regs = append(regs, x.temp(t.Kind))
+		}
+		x.tuples[v] = regs
+	}
+	return regs
+}
+
+// operand returns a value as a source: an immediate where PTX has immediates of the type.
+func (x *fn) operand(v *ir.Value) build.Operand {
+	v = resolve(v)
+	if (v.Op == ir.OpConst || v.Op == ir.OpUndef) && v.Type.Kind.Bits() >= 32 {
+		return immediate(v)
+	}
+	return x.reg(v)
+}
+
+// immediate returns a constant. An undefined value is 0, so that the output has one meaning.
+func immediate(v *ir.Value) build.Operand {
+	switch v.Type.Kind {
+	case ir.F32:
+		return build.F32Bits(uint32(v.Aux))
+	case ir.F64:
+		return build.F64Bits(uint64(v.Aux))
+	case ir.I32:
+		return build.Int(int64(int32(v.Aux)))
+	case ir.F16, ir.BF16:
+		return build.Int(int64(uint16(v.Aux)))
+	}
+	return build.Int(v.Aux)
+}

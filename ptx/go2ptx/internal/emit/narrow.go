@@ -1,0 +1,145 @@
+package emit
+
+import (
+	"github.com/purecuda/cuda/ptx/build"
+	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
+)
+
+// narrow writes an operation of f16 or bf16. Where the target has none, it is computed in f32 and
+// rounded once more, which gives the same result: f32 has more than twice the digits and two.
+// fma is computed in f64.
+func (x *fn) narrow(v *ir.Value) {
+	r, k := x.reg(v), v.Type.Kind
+	switch {
+	case v.Op == ir.OpFNeg:
+		x.op("xor.b16", r, x.reg(v.Args[0]), build.Int(0x8000))
+	case v.Op == ir.OpFAbs:
+		x.op("and.b16", r, x.reg(v.Args[0]), build.Int(0x7fff))
+	case v.Round != ir.RN && v.Op != ir.OpFInt:
+		x.fail("%s of %s rounds to nearest only", v.Op, k)
+	case x.native(v):
+		args := []build.Operand{r}
+		for _, a := range v.Args {
+			args = append(args, x.reg(a))
+		}
+		x.op(rounded[v.Op]+"rn."+k.String(), args...)
+	case v.Op == ir.OpFMA:
+		x.narrowFMA(v)
+	default:
+		args := make([]build.Operand, len(v.Args))
+		for i, a := range v.Args {
+			args[i] = x.widen(a)
+		}
+		f := x.temp(ir.F32)
+		x.plainFloat(v, f, ir.F32, args)
+		x.round(r, k, f)
+	}
+}
+
+// native reports whether the target has the instruction.
+func (x *fn) native(v *ir.Value) bool {
+	add := v.Op == ir.OpFAdd || v.Op == ir.OpFSub || v.Op == ir.OpFMul
+	switch v.Type.Kind {
+	case ir.F16:
+		return x.m.arch >= 53 && (add || v.Op == ir.OpFMA)
+	case ir.BF16:
+		return x.m.arch >= 90 && add || x.m.arch >= 80 && v.Op == ir.OpFMA
+	}
+	return false
+}
+
+// widen returns an f16 or bf16 as f32.
+func (x *fn) widen(v *ir.Value) build.Reg {
+	f, h := x.temp(ir.F32), x.reg(v)
+	if v.Type.Kind == ir.F16 {
+		x.op("cvt.f32.f16", f, h)
+		return f
+	}
+	t := x.temp(ir.I32)
+	x.op("cvt.u32.u16", t, h)
+	x.op("shl.b32", t, t, build.Int(16))
+	x.op("mov.b32", f, t)
+	return f
+}
+
+func (x *fn) round(r build.Reg, k ir.Kind, f build.Reg) {
+	if k == ir.F16 {
+		x.op("cvt.rn.f16.f32", r, f)
+	} else {
+		x.toBF16(r, f, ir.RN)
+	}
+}
+
+// toBF16 rounds an f32. Targets before sm_80 do it with integers: adding 0x7fff and the lowest bit
+// that stays carries into the upper half if the number rounds up.
+func (x *fn) toBF16(r, f build.Reg, round ir.Round) {
+	if round > ir.RZ {
+		x.fail("a conversion to bf16 rounds to nearest or to zero")
+		return
+	}
+	if x.m.arch >= 80 {
+		x.op("cvt."+roundNames[round]+".bf16.f32", r, f)
+		return
+	}
+	u, p := x.temp(ir.I32), x.temp(ir.Bool)
+	x.op("mov.b32", u, f)
+	if round == ir.RN {
+		low := x.temp(ir.I32)
+		x.op("shr.u32", low, u, build.Int(16))
+		x.op("and.b32", low, low, build.Int(1))
+		x.op("add.s32", u, u, low)
+		x.op("add.s32", u, u, build.Int(0x7fff))
+	}
+	x.op("shr.u32", u, u, build.Int(16))
+	x.op("setp.nan.f32", p, f, f)
+	x.op("selp.b32", u, build.Int(0x7fff), u, p)
+	x.op("cvt.u16.u32", r, u)
+}
+
+// oddF32 rounds an f64 to an f32 whose last bit is 1 if it is not exact. Rounding that once more
+// gives what one rounding of the f64 gives.
+func (x *fn) oddF32(d build.Reg) build.Reg {
+	f, back, p := x.temp(ir.F32), x.temp(ir.F64), x.temp(ir.Bool)
+	x.op("cvt.rz.f32.f64", f, d)
+	x.op("cvt.f64.f32", back, f)
+	x.op("setp.neu.f64", p, back, d)
+	return x.makeOdd(f, ir.F32, p)
+}
+
+// makeOdd sets the last bit of a number that was rounded to zero, if inexact.
+func (x *fn) makeOdd(f build.Reg, k ir.Kind, inexact build.Reg) build.Reg {
+	ints := ir.I32
+	if k == ir.F64 {
+		ints = ir.I64
+	}
+	bits, odd, out := x.temp(ints), x.temp(ints), x.temp(k)
+	t := bitTypes[ints]
+	x.op("mov."+t, bits, f)
+	x.op("selp."+t, odd, build.Int(1), build.Int(0), inexact)
+	x.op("or."+t, bits, bits, odd)
+	x.op("mov."+t, out, bits)
+	return out
+}
+
+// narrowFMA computes in f64: the product is exact there. For f16 the sum is too, or so far from a
+// tie that its rounding does not matter. For bf16 the sum is rounded to odd.
+func (x *fn) narrowFMA(v *ir.Value) {
+	var d [3]build.Reg
+	for i, a := range v.Args {
+		d[i] = x.temp(ir.F64)
+		x.op("cvt.f64.f32", d[i], x.widen(a))
+	}
+	sum := x.temp(ir.F64)
+	if v.Type.Kind == ir.F16 {
+		x.op("fma.rn.f64", sum, d[0], d[1], d[2])
+		x.op("cvt.rn.f16.f64", x.reg(v), sum)
+		return
+	}
+	up, down, p := x.temp(ir.F64), x.temp(ir.F64), x.temp(ir.Bool)
+	x.op("fma.rz.f64", sum, d[0], d[1], d[2])
+	x.op("fma.rp.f64", up, d[0], d[1], d[2])
+	x.op("fma.rm.f64", down, d[0], d[1], d[2])
+	x.op("setp.neu.f64", p, up, down)
+	odd := x.makeOdd(sum, ir.F64, p)
+	x.toBF16(x.reg(v), x.oddF32(odd), ir.RN)
+}

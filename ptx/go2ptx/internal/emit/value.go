@@ -1,0 +1,184 @@
+package emit
+
+import (
+	"strings"
+
+	"github.com/purecuda/cuda/ptx/build"
+	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
+)
+
+// types are the suffixes of instructions for signed integers, unsigned integers and bits.
+var (
+	signedTypes   = map[ir.Kind]string{ir.I32: "s32", ir.I64: "s64", ir.Ptr: "s64"}
+	unsignedTypes = map[ir.Kind]string{ir.I32: "u32", ir.I64: "u64", ir.Ptr: "u64"}
+	bitTypes      = map[ir.Kind]string{ir.Bool: "pred", ir.I32: "b32", ir.I64: "b64", ir.Ptr: "b64"}
+	floatTypes    = map[ir.Kind]string{ir.F32: "f32", ir.F64: "f64"}
+)
+
+// binaries are the instructions with the type of their two operands.
+var binaries = map[ir.Op]struct {
+	name  string
+	types map[ir.Kind]string
+}{
+	ir.OpAdd: {"add.", signedTypes}, ir.OpSub: {"sub.", signedTypes}, ir.OpMul: {"mul.lo.", signedTypes},
+	ir.OpSDiv: {"div.", signedTypes}, ir.OpUDiv: {"div.", unsignedTypes},
+	ir.OpSRem: {"rem.", signedTypes}, ir.OpURem: {"rem.", unsignedTypes},
+	ir.OpAnd: {"and.", bitTypes}, ir.OpOr: {"or.", bitTypes}, ir.OpXor: {"xor.", bitTypes},
+	ir.OpShl: {"shl.", bitTypes}, ir.OpLShr: {"shr.", unsignedTypes}, ir.OpAShr: {"shr.", signedTypes},
+	ir.OpSMin: {"min.", signedTypes}, ir.OpSMax: {"max.", signedTypes},
+	ir.OpUMin: {"min.", unsignedTypes}, ir.OpUMax: {"max.", unsignedTypes},
+	ir.OpMulHiS: {"mul.hi.", signedTypes}, ir.OpMulHiU: {"mul.hi.", unsignedTypes},
+	ir.OpPtrAdd: {"add.", signedTypes},
+}
+
+// unary are the instructions with one operand, whose register is as wide as the name says.
+var unary = map[ir.Op]string{
+	ir.OpSExt8: "cvt.s32.s8", ir.OpSExt16: "cvt.s32.s16", ir.OpSExt32: "cvt.s64.s32", ir.OpZExt32: "cvt.u64.u32", ir.OpTrunc: "cvt.u32.u64",
+}
+
+func (x *fn) value(v *ir.Value) {
+	x.loc(v.Pos)
+	if b, ok := binaries[v.Op]; ok {
+		x.op(b.name+b.types[v.Type.Kind], x.reg(v), x.operand(v.Args[0]), x.operand(v.Args[1]))
+		return
+	}
+	if name, ok := unary[v.Op]; ok {
+		x.op(name, x.reg(v), x.reg(v.Args[0]))
+		return
+	}
+	switch {
+	case v.Op >= ir.OpFAdd && v.Op <= ir.OpFConv || v.Op == ir.OpFCmp:
+		x.float(v)
+	case v.Op >= ir.OpMulWideS && v.Op <= ir.OpNot || v.Op == ir.OpZExt8 || v.Op == ir.OpZExt16 || v.Op == ir.OpICmp:
+		x.integer(v)
+	case v.Op >= ir.OpSpaceCast && v.Op <= ir.OpFence:
+		x.access(v)
+	default:
+		x.other(v)
+	}
+}
+
+func (x *fn) integer(v *ir.Value) {
+	kind := v.Type.Kind
+	switch v.Op {
+	case ir.OpMulWideS:
+		x.op("mul.wide.s32", x.reg(v), x.reg(v.Args[0]), x.operand(v.Args[1]))
+	case ir.OpMulWideU:
+		x.op("mul.wide.u32", x.reg(v), x.reg(v.Args[0]), x.operand(v.Args[1]))
+	case ir.OpClz:
+		x.op("clz."+bitTypes[v.Args[0].Type.Kind], x.reg(v), x.reg(v.Args[0]))
+	case ir.OpPopc:
+		x.op("popc."+bitTypes[v.Args[0].Type.Kind], x.reg(v), x.reg(v.Args[0]))
+	case ir.OpBrev:
+		x.op("brev."+bitTypes[kind], x.reg(v), x.reg(v.Args[0]))
+	case ir.OpNot:
+		x.op("not."+bitTypes[kind], x.reg(v), x.reg(v.Args[0]))
+	case ir.OpZExt8:
+		x.op("and.b32", x.reg(v), x.operand(v.Args[0]), build.Int(0xff))
+	case ir.OpZExt16:
+		x.op("and.b32", x.reg(v), x.operand(v.Args[0]), build.Int(0xffff))
+	case ir.OpICmp:
+		x.compare(v)
+	}
+}
+
+var condNames = [...]string{"eq", "ne", "lt", "le", "gt", "ge", "lt", "le", "gt", "ge"}
+
+func (x *fn) compare(v *ir.Value) {
+	a, b, cond := v.Args[0], v.Args[1], ir.Cond(v.Aux)
+	if a.Type == ir.TBool {
+		r := x.reg(v)
+		x.op("xor.pred", r, x.reg(a), x.reg(b))
+		if cond == ir.Eq {
+			x.op("not.pred", r, r)
+		}
+		return
+	}
+	types := signedTypes
+	if cond >= ir.ULt {
+		types = unsignedTypes
+	}
+	x.op("setp."+condNames[cond]+"."+types[a.Type.Kind], x.reg(v), x.operand(a), x.operand(b))
+}
+
+func (x *fn) other(v *ir.Value) {
+	switch v.Op {
+	case ir.OpCopy, ir.OpPin, ir.OpExtract, ir.OpUndef:
+	case ir.OpParam:
+		x.param(v)
+	case ir.OpSpecial:
+		x.special(v)
+	case ir.OpSlot:
+		x.op("mov.u64", x.reg(v), x.slots[v.Aux])
+	case ir.OpGlobal:
+		x.op("mov.u64", x.reg(v), x.m.vars[v.Var])
+	case ir.OpSelect:
+		x.selectValue(v)
+	case ir.OpBitcast:
+		x.bitcast(v)
+	case ir.OpCheck:
+		x.check(v)
+	case ir.OpCall:
+		x.call(v)
+	case ir.OpAsm:
+		x.asm(v)
+	default:
+		x.fail("no PTX for %s", v.Text())
+	}
+}
+
+// selectValue writes a choice. There is no selp for predicates.
+func (x *fn) selectValue(v *ir.Value) {
+	cond, not := strip(v.Args[0])
+	a, b := v.Args[1], v.Args[2]
+	if not {
+		a, b = b, a
+	}
+	p := x.reg(cond)
+	if v.Type != ir.TBool {
+		x.op("selp."+movTypes[v.Type.Kind], x.reg(v), x.operand(a), x.operand(b), p)
+		return
+	}
+	// c&a | !c&b
+	r, t, n := x.reg(v), x.temp(ir.Bool), x.temp(ir.Bool)
+	x.op("and.pred", t, p, x.reg(a))
+	x.op("not.pred", n, p)
+	x.op("and.pred", n, n, x.reg(b))
+	x.op("or.pred", r, t, n)
+}
+
+func (x *fn) bitcast(v *ir.Value) {
+	from, to := v.Args[0].Type.Kind, v.Type.Kind
+	switch {
+	case from == ir.F16 || from == ir.BF16:
+		x.op("cvt.u32.u16", x.reg(v), x.reg(v.Args[0]))
+	case to == ir.F16 || to == ir.BF16:
+		x.op("cvt.u16.u32", x.reg(v), x.reg(v.Args[0]))
+	case to.Bits() == 32:
+		x.op("mov.b32", x.reg(v), x.reg(v.Args[0]))
+	default:
+		x.op("mov.b64", x.reg(v), x.reg(v.Args[0]))
+	}
+}
+
+// wide are the special registers of 64 bits. All others have 32.
+var wide = map[string]bool{"%clock64": true, "%globaltimer": true, "%gridid": true, "%current_graph_exec": true}
+
+func (x *fn) special(v *ir.Value) {
+	is64 := wide[v.Sym] || strings.HasSuffix(v.Sym, "_64")
+	s, r := build.Special(v.Sym), x.reg(v)
+	switch want64 := v.Type.Kind == ir.I64; {
+	case is64 == want64 && is64:
+		x.op("mov.u64", r, s)
+	case is64 == want64:
+		x.op("mov.u32", r, s)
+	case want64:
+		t := x.temp(ir.I32)
+		x.op("mov.u32", t, s)
+		x.op("cvt.u64.u32", r, t)
+	default:
+		t := x.temp(ir.I64)
+		x.op("mov.u64", t, s)
+		x.op("cvt.u32.u64", r, t)
+	}
+}
