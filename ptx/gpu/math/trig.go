@@ -1,0 +1,189 @@
+package math
+
+import (
+	"math"
+	"math/bits"
+)
+
+const (
+	twoOverPi = 0x1.45f306dc9c883p-01
+	halfPi3   = -0x1.f1976b7ed8fbcp-110
+	// Beyond this limit, reduce needs more digits of π.
+	reduceLimit = 0x1p30
+)
+
+// reduce returns q and the pair x - q·π/2. Only the last two bits of q are right.
+func reduce(x float64) (r, rl float64, q uint32) {
+	if !(math.Abs(x) <= reduceLimit) {
+		return reduceLarge(x)
+	}
+	t := math.FMA(x, twoOverPi, magic)
+	n := t - magic
+	q = uint32(math.Float64bits(t))
+	if n == 0 {
+		return x, 0, q
+	}
+	// The first difference is exact.
+	a := math.FMA(-n, halfPi, x)
+	ph, pl := twoProd(n, halfPi2)
+	r, rl = twoSum(a, -ph)
+	rl = rl - math.FMA(n, halfPi3, pl)
+	r, rl = fastTwoSum(r, rl)
+	return r, rl, q
+}
+
+// twoOverPiBits are 64 zeros and the first bits of 2/π.
+var twoOverPiBits = [21]uint64{
+	0, 0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041, 0xfe5163abdebbc561, 0xb7246e3a424dd2e0,
+	0x06492eea09d1921c, 0xfe1deb1cb129a73e, 0xe88235f52ebb4484, 0xe99c7026b45f7e41, 0x3991d639835339f4,
+	0x9c845f8bbdf9283b, 0x1ff897ffde05980f, 0xef2f118b5a0a6d1f, 0x6d367ecf27cb09b7, 0x4f463f669e5fea2d,
+	0x7527bac7ebe5f17b, 0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08, 0x56033046fc7b6bab, 0xf0cfbc209af4361d,
+}
+
+// window returns the 64 bits of 2/π that begin at a bit of twoOverPiBits.
+func window(at uint) uint64 {
+	w, s := at/64, at%64
+	return twoOverPiBits[w]<<s | twoOverPiBits[w+1]>>1>>(63-s)
+}
+
+// reduceLarge is reduce for large numbers. It multiplies the significand with 192 bits of 2/π
+// (Payne and Hanek). Higher bits contribute multiples of 4 to q.
+func reduceLarge(x float64) (r, rl float64, q uint32) {
+	b := math.Float64bits(x)
+	e := uint(b >> 52 & 0x7ff)
+	if e == 0x7ff {
+		return math.NaN(), 0, 0
+	}
+	significand := b&(1<<52-1) | 1<<52
+	at := 62 + e - 1075
+	c, _ := bits.Mul64(significand, window(at+128))
+	h1, l1 := bits.Mul64(significand, window(at+64))
+	low, carry := bits.Add64(l1, c, 0)
+	high := significand*window(at) + h1 + carry
+	// The product has 2 bits before the point and 126 bits after it.
+	q = uint32(high>>62) + uint32(high>>61&1)
+	high, low = high<<2|low>>62, low<<2
+	negative := high>>63 != 0
+	if negative {
+		low, carry = bits.Sub64(0, low, 0)
+		high, _ = bits.Sub64(0, high, carry)
+	}
+	shift := uint(bits.LeadingZeros64(high))
+	high, low = high<<shift|low>>1>>(63-shift), low<<shift
+	// The fraction is high·2^-64 + low·2^-128, scaled by 2^-shift. Its first 53 bits are exact.
+	f := float64(high >> 11)
+	g := float64(high<<53>>11|low>>22) * 0x1p-53
+	f, g = fastTwoSum(f, g)
+	scale := powerOf2(-53 - int(shift))
+	r, rl = mulPair(f, g, halfPi, halfPi2)
+	r, rl = float64(r*scale), float64(rl*scale)
+	if negative != (b&signBit != 0) {
+		r, rl = -r, -rl
+	}
+	if b&signBit != 0 {
+		q = -q
+	}
+	return r, rl, q
+}
+
+// sinPair returns the sine of r+rl as a sum of two numbers, for |r| up to π/4.
+func sinPair(r, rl float64) (h, l float64) {
+	s := float64(r * r)
+	p := math.FMA(sinC6, s, sinC5)
+	p = math.FMA(p, s, sinC4)
+	p = math.FMA(p, s, sinC3)
+	p = math.FMA(p, s, sinC2)
+	p = math.FMA(p, s, sinC1)
+	p = math.FMA(p, s, sinC0)
+	// sin(r+rl) = r + (r³·p + rl·(1 - r²/2)).
+	return r, math.FMA(p, float64(s*r), math.FMA(rl, float64(-0.5*s), rl))
+}
+
+// cosPair returns the cosine of r+rl as a sum of two numbers, for |r| up to π/4.
+func cosPair(r, rl float64) (h, l float64) {
+	s, sl := twoProd(r, r)
+	p := math.FMA(cosC6, s, cosC5)
+	p = math.FMA(p, s, cosC4)
+	p = math.FMA(p, s, cosC3)
+	p = math.FMA(p, s, cosC2)
+	p = math.FMA(p, s, cosC1)
+	p = math.FMA(p, s, cosC0)
+	// cos(r+rl) = 1 - r²/2 + (r⁴·p - r·rl).
+	h, l = fastTwoSum(1, -0.5*s)
+	l = math.FMA(-0.5, sl, l)
+	return h, math.FMA(float64(s*s), p, math.FMA(-r, rl, l))
+}
+
+// sinQuadrant returns the sine of r+rl + q·π/2.
+func sinQuadrant(r, rl float64, q uint32) float64 {
+	v := r // the sign of a zero stays
+	if q&1 != 0 {
+		h, l := cosPair(r, rl)
+		v = h + l
+	} else if r != 0 {
+		h, l := sinPair(r, rl)
+		v = h + l
+	}
+	return math.Float64frombits(math.Float64bits(v) ^ uint64(q)<<62&signBit)
+}
+
+// Sin returns the sine of x radians.
+func Sin(x float64) float64 {
+	r, rl, q := reduce(x)
+	return sinQuadrant(r, rl, q)
+}
+
+// Cos returns the cosine of x radians.
+func Cos(x float64) float64 {
+	r, rl, q := reduce(x)
+	return sinQuadrant(r, rl, q+1)
+}
+
+// Sincos returns the sine and the cosine of x radians.
+func Sincos(x float64) (sin, cos float64) {
+	r, rl, q := reduce(x)
+	return sinQuadrant(r, rl, q), sinQuadrant(r, rl, q+1)
+}
+
+// Tan returns the tangent of x radians.
+func Tan(x float64) float64 {
+	r, rl, q := reduce(x)
+	if math.Abs(r) < tiny && q&1 == 0 {
+		return r
+	}
+	sh, sl := fastTwoSum(sinPair(r, rl))
+	ch, cl := fastTwoSum(cosPair(r, rl))
+	if q&1 != 0 {
+		sh, sl, ch, cl = -ch, -cl, sh, sl
+	}
+	h, _ := divPair(sh, sl, ch, cl)
+	return h
+}
+
+// reducePi returns q and the pair π·(x - q/2). Only the last two bits of q are right.
+func reducePi(x float64) (r, rl float64, q uint32) {
+	// The remainder of a division by 2 is exact.
+	y := math.FMA(-2, math.Trunc(0.5*x), x)
+	t := math.FMA(2, y, magic)
+	y = math.FMA(-0.5, t-magic, y)
+	r, rl = mulPair(y, 0, pi, piLow)
+	return r, rl, uint32(math.Float64bits(t))
+}
+
+// Sinpi returns the sine of π·x. The result for an integer is a zero with the sign of x.
+func Sinpi(x float64) float64 {
+	r, rl, q := reducePi(x)
+	if r == 0 && q&1 == 0 {
+		return withSign(0, x)
+	}
+	return sinQuadrant(r, rl, q)
+}
+
+// Cospi returns the cosine of π·x. The result for an integer plus a half is +0.
+func Cospi(x float64) float64 {
+	r, rl, q := reducePi(x)
+	if r == 0 && q&1 != 0 {
+		return 0
+	}
+	return sinQuadrant(r, rl, q+1)
+}

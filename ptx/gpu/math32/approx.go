@@ -1,0 +1,44 @@
+package math32
+
+import (
+	"math"
+
+	"github.com/purecuda/cuda/ptx/gpu"
+	"github.com/purecuda/cuda/ptx/num"
+)
+
+// The functions in this file are one instruction each on a device.
+
+func fma(a, b, c float32) float32 { return num.FMA(a, b, c) }
+
+// ex2 is ex2.approx: its relative error is at most 2^-22.
+func ex2(x float32) float32 { return gpu.ApproxExp2(x) }
+
+// lg2 is lg2.approx: its absolute error is at most 2^-22 for x between 0.5 and 2, and its relative error
+// is at most 2^-22 elsewhere.
+func lg2(x float32) float32 { return gpu.ApproxLog2(x) }
+
+// rcp is rcp.approx: its relative error is at most 2^-23.
+func rcp(x float32) float32 { return gpu.ApproxRcp(x) }
+
+// rsqrt is rsqrt.approx: its relative error is at most 2^-22.9.
+func rsqrt(x float32) float32 { return gpu.ApproxRsqrt(x) }
+
+func abs(x float32) float32 { return math.Float32frombits(math.Float32bits(x) &^ signBit) }
+
+// withSign returns the non-negative number x with the sign of s.
+func withSign(x, s float32) float32 {
+	return math.Float32frombits(math.Float32bits(x) | math.Float32bits(s)&signBit)
+}
+
+const (
+	signBit = 1 << 31
+	infBits = 0x7f800000
+	// Adding magic rounds a number below 2^22 to an integer, which is then in the lowest bits.
+	magic = 0x1.8p23
+)
+
+var (
+	inf = math.Float32frombits(infBits)
+	nan = math.Float32frombits(0x7fc00000)
+)

@@ -1,0 +1,55 @@
+package math32
+
+import (
+	"math"
+
+	"github.com/purecuda/cuda/ptx/num"
+)
+
+const (
+	log2e    = 1 / math.Ln2 // as float32: 0x1.715476p+00
+	log2eLow = 0x1.4ae0cp-26
+	ln2      = 0x1.62e42ep-01
+	ln2Low   = 0x1.efa39ep-25
+)
+
+// Exp returns e to the power of x.
+func Exp(x float32) float32 {
+	// With 127 added, the bits of n are the exponent of 2^n.
+	const shift = magic + 127
+	t := fma(x, log2e, shift)
+	t = num.Max(num.Min(t, shift+127), shift-126)
+	n := t - shift
+	// e^x = 2^n·2^r. If n was limited, r is large, and 2^r becomes infinite or tiny.
+	r := fma(x, log2eLow, fma(x, log2e, -n))
+	return ex2(r) * math.Float32frombits(math.Float32bits(t)<<23)
+}
+
+// Exp2 returns 2 to the power of x.
+func Exp2(x float32) float32 { return ex2(x) }
+
+// Expm1 returns e to the power of x, minus 1. It is accurate for small x.
+func Expm1(x float32) float32 {
+	n := fma(x, log2e, magic) - magic
+	if abs(x) < 0.3 {
+		n = 0
+	}
+	r := fma(n, -ln2Low, fma(n, -ln2, x))
+	p := fma(expm1C4, r, expm1C3)
+	p = fma(p, r, expm1C2)
+	p = fma(p, r, expm1C1)
+	p = fma(p, r, expm1C0)
+	e := fma(p, float32(r*r), r)
+	switch {
+	case n == 0:
+		return math.Float32frombits(math.Float32bits(e) | math.Float32bits(x)&signBit)
+	case x > 88.8:
+		return x * math.MaxFloat32
+	case x < -25:
+		return -1
+	}
+	// The largest n is 128, so the result is computed from half of 2^n.
+	half := math.Float32frombits(uint32(int32(n)+126) << 23)
+	h := fma(half, e, half-0.5)
+	return h + h
+}

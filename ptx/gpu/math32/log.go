@@ -1,0 +1,87 @@
+package math32
+
+import "math"
+
+// split returns e and f for which a number with these bits is (1+f)·2^e, and f is between -1/3
+// and 1/3.
+func split(bits uint32) (e, f float32) {
+	high := int32(bits-0x3f2aaaab) &^ (1<<23 - 1)
+	return float32(float32(high) * 0x1p-23), math.Float32frombits(bits-uint32(high)) - 1
+}
+
+// normal returns the bits of x, or of 2^23·x and the exponent -23 if x is subnormal.
+func normal(x float32) (bits uint32, e float32) {
+	if x < 0x1p-126 {
+		return math.Float32bits(float32(x * 0x1p23)), -23
+	}
+	return math.Float32bits(x), 0
+}
+
+// special reports whether the numbers with these bits have no finite logarithm.
+func special(bits uint32) bool { return bits-1 >= infBits-1 }
+
+// logSpecial returns the logarithm of a number that is not finite and positive.
+func logSpecial(x float32) float32 {
+	switch {
+	case x == 0:
+		return -inf
+	case x < 0:
+		return nan
+	}
+	return x
+}
+
+// logPolynomial returns (log(1+f) - f)/f².
+func logPolynomial(f float32) float32 {
+	p := fma(logC8, f, logC7)
+	p = fma(p, f, logC6)
+	p = fma(p, f, logC5)
+	p = fma(p, f, logC4)
+	p = fma(p, f, logC3)
+	p = fma(p, f, logC2)
+	p = fma(p, f, logC1)
+	return fma(p, f, logC0)
+}
+
+// Log returns the natural logarithm of x.
+func Log(x float32) float32 {
+	bits, scaled := normal(x)
+	e, f := split(bits)
+	p := logPolynomial(f)
+	r := fma(float32(p*f), f, f)
+	r = fma(e+scaled, math.Ln2, r)
+	if special(bits) {
+		return logSpecial(x)
+	}
+	return r
+}
+
+// Log2 returns the binary logarithm of x.
+func Log2(x float32) float32 { return logBase(x, log2e, log2eLow, 1, 0) }
+
+// Log10 returns the decimal logarithm of x.
+func Log10(x float32) float32 { return logBase(x, log10e, log10eLow, log10Of2, log10Of2Low) }
+
+const (
+	log10e      = 0x1.bcb7b2p-02
+	log10eLow   = -0x1.5b235ep-27
+	log10Of2    = 0x1.344p-02 // its product with an exponent is exact
+	log10Of2Low = 0x1.3509f8p-18
+)
+
+// logBase returns the logarithm for the base b. The numbers are log_b(e) and log_b(2), each as the
+// sum of two numbers.
+func logBase(x, high, low, two, twoLow float32) float32 {
+	bits, scaled := normal(x)
+	e, f := split(bits)
+	e += scaled
+	// log(1+f) = f + t.
+	t := float32(float32(logPolynomial(f)*f) * f)
+	r := fma(f, low, float32(t*high))
+	r = fma(e, twoLow, r)
+	r += fma(f, high, float32(e*two))
+	if special(bits) {
+		return logSpecial(x)
+	}
+	return r
+}

@@ -1,0 +1,90 @@
+package math32
+
+import (
+	"math"
+	"math/bits"
+)
+
+const (
+	// π/2 is the sum of these numbers. They are positive, so that reduce keeps the sign of zero.
+	halfPi    = 0x1.921fb4p+00
+	halfPiMid = 0x1.4442dp-24
+	halfPiLow = 0x1.84698ap-48
+	twoOverPi = 0x1.45f306p-01
+	// Beyond this limit, reduce needs more digits of π.
+	reduceLimit = 105615
+)
+
+// reduce returns x - q·π/2. Only the last two bits of q are right.
+func reduce(x float32) (r float32, q uint32) {
+	if abs(x) > reduceLimit {
+		return reduceLarge(x)
+	}
+	t := fma(x, twoOverPi, magic)
+	n := t - magic
+	r = fma(-n, halfPi, x)
+	r = fma(-n, halfPiMid, r)
+	return fma(-n, halfPiLow, r), math.Float32bits(t)
+}
+
+// twoOverPiBits are 64 zeros and the first bits of 2/π.
+var twoOverPiBits = [5]uint64{
+	0, 0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041, 0xfe5163abdebbc561,
+}
+
+// reduceLarge is reduce for large numbers. It multiplies the significand with 128 bits of 2/π
+// (Payne and Hanek). Higher bits contribute multiples of 4 to q.
+func reduceLarge(x float32) (r float32, q uint32) {
+	b := math.Float32bits(x)
+	e := int(b >> 23 & 0xff)
+	if e == 255 {
+		return nan, 0
+	}
+	significand := uint64(b&(1<<23-1) | 1<<23)
+	at := uint(62 + e - 150)
+	w, s := at/64, at%64
+	high := twoOverPiBits[w]<<s | twoOverPiBits[w+1]>>1>>(63-s)
+	low := twoOverPiBits[w+1]<<s | twoOverPiBits[w+2]>>1>>(63-s)
+	carry, _ := bits.Mul64(significand, low)
+	// The product has 2 bits before the point and 62 bits after it.
+	p := significand*high + carry
+	q = uint32(p>>62) + uint32(p>>61&1)
+	r = float32(float64(int64(p<<2)) * (math.Pi / 2 * 0x1p-64))
+	if b&signBit != 0 {
+		return -r, -q
+	}
+	return r, q
+}
+
+// sinQuadrant returns the sine of r + q·π/2.
+func sinQuadrant(r float32, q uint32) float32 {
+	var c3, c2, c1, c0, z float32 = 0, sinC2, sinC1, sinC0, r
+	if q&1 != 0 {
+		c3, c2, c1, c0, z = cosC3, cosC2, cosC1, cosC0, 1
+	}
+	s := float32(r * r)
+	p := fma(c3, s, c2)
+	p = fma(p, s, c1)
+	p = fma(p, s, c0)
+	// Adding 0 keeps the sign of a zero r: p is negative.
+	v := fma(p, fma(s, z, 0), z)
+	return math.Float32frombits(math.Float32bits(v) ^ q<<30&signBit)
+}
+
+// Sin returns the sine of x radians.
+func Sin(x float32) float32 {
+	r, q := reduce(x)
+	return sinQuadrant(r, q)
+}
+
+// Cos returns the cosine of x radians.
+func Cos(x float32) float32 {
+	r, q := reduce(x)
+	return sinQuadrant(r, q+1)
+}
+
+// Sincos returns the sine and the cosine of x radians.
+func Sincos(x float32) (sin, cos float32) {
+	r, q := reduce(x)
+	return sinQuadrant(r, q), sinQuadrant(r, q+1)
+}

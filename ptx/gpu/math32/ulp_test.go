@@ -1,0 +1,79 @@
+package math32_test
+
+import (
+	"math"
+	"os"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/purecuda/cuda/internal/mathtest"
+)
+
+// Every float32 takes up to 20 minutes a function. Use -timeout 0.
+var every = os.Getenv("PURECUDA_MATH_LONG") != ""
+
+// stride is the distance between the bits of tested arguments. It is a prime.
+func stride() uint64 {
+	switch {
+	case every:
+		return 1
+	case testing.Short():
+		return 40009
+	}
+	return 4001
+}
+
+// TestUnary measures the largest error of each function. In the short test it uses a part of all
+// float32 numbers and all numbers near powers of two. With PURECUDA_MATH_LONG set, it uses
+// every float32.
+func TestUnary(t *testing.T) {
+	for _, f := range mathtest.Unary32s {
+		t.Run(f.Name, func(t *testing.T) {
+			t.Parallel()
+			worst, at := sweep(f)
+			t.Logf("%-8s %.3f ulp at %x (%v)", f.Name, worst, at, at)
+			if !(worst <= f.Bound) {
+				t.Errorf("%s(%x): %v has an error of %.3f ulp, want at most %v", f.Name, at, f.F(at), worst, f.Bound)
+			}
+		})
+	}
+}
+
+// sweep returns the largest error of f, and the argument with that error.
+func sweep(f mathtest.Unary32) (worst float64, at float32) {
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	parts := uint64(runtime.GOMAXPROCS(0))
+	for part := range parts {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			var w float64
+			var a float32
+			try := func(b uint32) {
+				x := math.Float32frombits(b)
+				if e := mathtest.ULP32(f.F(x), f.Exact(float64(x))); e > w || e != e {
+					w, a = e, x
+				}
+			}
+			for b := part * stride(); b < 1<<32; b += stride() * parts {
+				try(uint32(b))
+			}
+			if part == 0 && stride() > 1 {
+				for high := uint32(0); high < 512; high++ {
+					for low := uint32(0); low < 64; low++ {
+						try(high<<23 + low - 32)
+					}
+				}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if w > worst || w != w {
+				worst, at = w, a
+			}
+		}()
+	}
+	wg.Wait()
+	return worst, at
+}

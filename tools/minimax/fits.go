@@ -1,0 +1,124 @@
+package main
+
+import (
+	"math"
+	"math/big"
+
+	"github.com/purecuda/cuda/internal/exact"
+)
+
+// A pkg is a package with polynomials.
+type pkg struct {
+	name, file string
+	fits       []fit
+}
+
+var packages = []pkg{
+	{"math32", "ptx/gpu/math32/coefficients.go", fits32},
+	{"math", "ptx/gpu/math/coefficients.go", fits64},
+}
+
+type function = func(*big.Float) *big.Float
+
+// after returns (f(x) - the given terms)/x^k for terms as coefficients of x^0, x^1, ….
+func after(f function, k int, terms ...float64) function {
+	return func(x *big.Float) *big.Float {
+		// The terms cancel leading digits, so f needs more.
+		long := new(big.Float).SetPrec(4 * prec).Set(x)
+		d := f(long)
+		p := new(big.Float).SetPrec(4 * prec).SetFloat64(1)
+		for _, t := range terms {
+			c := new(big.Float).SetPrec(4 * prec).SetFloat64(t)
+			d.Sub(d, c.Mul(c, p))
+			p.Mul(p, long)
+		}
+		return zero().Set(d.Quo(d, longPower(long, k)))
+	}
+}
+
+func longPower(x *big.Float, k int) *big.Float {
+	p := new(big.Float).SetPrec(x.Prec()).SetFloat64(1)
+	for range k {
+		p.Mul(p, x)
+	}
+	return p
+}
+
+// ofSquare returns the function of u = x² that f is of x.
+func ofSquare(f function) function {
+	return func(u *big.Float) *big.Float {
+		return zero().Set(f(new(big.Float).SetPrec(5 * prec).Sqrt(new(big.Float).SetPrec(5 * prec).Set(u))))
+	}
+}
+
+// per returns |x^k/f(x)|, the weight for a relative error of f.
+func per(k int, f function) function {
+	return func(x *big.Float) *big.Float {
+		w := zero().Quo(longPower(zero().Set(x), k), f(zero().Set(x)))
+		return w.Abs(w)
+	}
+}
+
+// one is the weight for an absolute error.
+func one(*big.Float) *big.Float { return number(1) }
+
+const quarterPi = math.Pi / 4 * 1.0001
+
+const halfLn2 = math.Ln2 / 2 * 1.0001
+
+var third = 1.0 / 3
+
+var fits32 = []fit{
+	{name: "expm1C", doc: "e^r = 1 + r + r²·P(r).", lo: -halfLn2, hi: halfLn2, degree: 4, bits: 24,
+		target: after(exact.Exp, 2, 1, 1), weight: per(2, exact.Expm1)},
+	{name: "logC", doc: "log(1+f) = f + f²·P(f).", lo: -third, hi: third, degree: 8, bits: 24,
+		target: after(exact.Log1p, 2, 0, 1), weight: per(2, exact.Log1p)},
+	{name: "sinC", doc: "sin(r) = r + r³·P(r²).", lo: 0, hi: quarterPi * quarterPi, degree: 2, bits: 24,
+		target: ofSquare(after(exact.Sin, 3, 0, 1)), weight: ofSquare(per(3, exact.Sin))},
+	{name: "cosC", doc: "cos(r) = 1 + r²·P(r²).", lo: 0, hi: quarterPi * quarterPi, degree: 3, bits: 24,
+		target: ofSquare(after(exact.Cos, 2, 1)), weight: ofSquare(per(2, exact.Cos))},
+	{name: "tanhC", doc: "tanh(x) = x + x³·P(x²).", lo: 0, hi: 0.65, degree: 5, bits: 24,
+		target: ofSquare(after(exact.Tanh, 3, 0, 1)), weight: ofSquare(per(3, exact.Tanh))},
+}
+
+var fits64 = []fit{
+	{name: "expC", doc: "e^r = 1 + r + r²·P(r).", lo: -halfLn2, hi: halfLn2, degree: 9, bits: 53,
+		target: after(exact.Exp, 2, 1, 1), weight: per(2, exact.Exp)},
+	{name: "expm1C", doc: "e^r = 1 + r + r²/2 + r³·P(r).", lo: -halfLn2, hi: halfLn2, degree: 9, bits: 53,
+		target: after(exact.Exp, 3, 1, 1, 0.5), weight: per(3, exact.Expm1)},
+	{name: "exp2C", doc: "2^r = 1 + r·P(r).", lo: -0.50001, hi: 0.50001, degree: 10, bits: 53, pairs: 1,
+		target: after(exact.Exp2, 1, 1), weight: per(1, exact.Exp2)},
+	{name: "logC", doc: "atanh(s) = s + s³/3 + s⁵·P(s²).", lo: 0, hi: 0.02946, degree: 8, bits: 53,
+		target: ofSquare(atanhTail), weight: ofSquare(per(5, exact.Atanh))},
+	{name: "sinC", doc: "sin(r) = r + r³·P(r²).", lo: 0, hi: quarterPi * quarterPi, degree: 6, bits: 53,
+		target: ofSquare(after(exact.Sin, 3, 0, 1)), weight: ofSquare(per(3, exact.Sin))},
+	{name: "cosC", doc: "cos(r) = 1 - r²/2 + r⁴·P(r²).", lo: 0, hi: quarterPi * quarterPi, degree: 6, bits: 53,
+		target: ofSquare(after(exact.Cos, 4, 1, 0, -0.5)), weight: ofSquare(per(4, exact.Cos))},
+	{name: "asinC", doc: "asin(x) = x + x³·P(x²).", lo: 0, hi: 0.25, degree: 12, bits: 53,
+		target: ofSquare(after(exact.Asin, 3, 0, 1)), weight: ofSquare(per(3, exact.Asin))},
+	{name: "atanC", doc: "atan(t) = t + t³·P(t²).", lo: 0, hi: 0.1717, degree: 11, bits: 53,
+		target: ofSquare(after(exact.Atan, 3, 0, 1)), weight: ofSquare(per(3, exact.Atan))},
+	{name: "erfC", doc: "erf(x) = x·P(x²) for x below 0.9.", lo: 0, hi: 0.81, degree: 12, bits: 53, pairs: 2,
+		target: ofSquare(after(exact.Erf, 1)), weight: ofSquare(per(1, exact.Erf))},
+	{name: "erfcC", doc: "e^(x²)·erfc(x)·(1+2x) = P(t) with t = (x-4)/(x+4), for x between 0.9 and 27.3.",
+		lo: -0.633, hi: 0.745, degree: 21, bits: 53, pairs: 2, target: scaledErfc, weight: per(0, scaledErfc)},
+}
+
+// scaledErfc returns e^(x²)·erfc(x)·(1+2x) for t = (x-4)/(x+4).
+func scaledErfc(t *big.Float) *big.Float {
+	x := zero().Quo(zero().Add(t, number(1)), zero().Sub(number(1), t))
+	x.Mul(x, number(4))
+	p := exact.Erfcx(x)
+	return p.Mul(p, zero().Add(zero().Add(x, x), number(1)))
+}
+
+// atanhTail returns (atanh(s) - s - s³/3)/s⁵.
+func atanhTail(s *big.Float) *big.Float {
+	wp := uint(4 * prec)
+	x := new(big.Float).SetPrec(wp).Set(s)
+	cube := new(big.Float).SetPrec(wp).Quo(longPower(x, 3), new(big.Float).SetPrec(wp).SetInt64(3))
+	d := exact.Atanh(x)
+	d.Sub(d, x)
+	d.Sub(d, cube)
+	return zero().Set(d.Quo(d, longPower(x, 5)))
+}
