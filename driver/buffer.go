@@ -246,7 +246,9 @@ func (v View[T]) CopyFrom(src []T) error {
 	}
 	// For pageable memory, the driver may return once the data is staged. A kernel in a
 	// non-blocking stream could then overtake the rest of the copy.
-	err = d.CuStreamSynchronize(0)
+	if err = d.CuStreamSynchronize(0); err == nil {
+		err = v.mem.a.ctx.legacyFaults()
+	}
 	runtime.KeepAlive(v.mem.a)
 	return err
 }
@@ -261,6 +263,9 @@ func (v View[T]) CopyTo(dst []T) error {
 		return err
 	}
 	err = d.CuMemcpyDtoH(unsafe.Pointer(unsafe.SliceData(dst)), v.mem.ptr, v.mem.bytes)
+	if err == nil {
+		err = v.mem.a.ctx.legacyFaults()
+	}
 	runtime.KeepAlive(v.mem.a)
 	if err != nil {
 		return fmt.Errorf("copy of %d bytes from %v: %w", v.mem.bytes, v, err)
@@ -305,6 +310,9 @@ func (v View[T]) Fill(val T) error {
 	err := fillNow(d, v.mem, value)
 	if err == nil {
 		err = d.CuStreamSynchronize(0)
+	}
+	if err == nil {
+		err = v.mem.a.ctx.legacyFaults()
 	}
 	runtime.KeepAlive(v.mem.a)
 	if err != nil {

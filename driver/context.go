@@ -39,6 +39,9 @@ type contextCore struct {
 	faults  faults
 	seen    uint32 // number of kernel faults that Synchronize need not report; atomic
 
+	// legacyUsed records that kernels may run in the legacy stream, or in a stream that it waits for.
+	legacyUsed atomic.Bool
+
 	home life.Home
 
 	mu   sync.Mutex

@@ -235,11 +235,14 @@ func (o *CopyOp) Run() error {
 }
 
 func runNow(op Op) error {
-	s := op.Context().LegacyStream()
+	s := &op.Context().legacy
 	if err := s.Do(op); err != nil {
 		return err
 	}
 	err := s.d.CuStreamSynchronize(s.raw)
+	if err == nil {
+		err = s.ctx.legacyFaults()
+	}
 	runtime.KeepAlive(op)
 	if err != nil {
 		return fmt.Errorf("%v: %w", op, err)

@@ -139,13 +139,20 @@ func (e *Event) Record(s *Stream) error { return s.Record(e) }
 // Query reports whether the latest record of the event has completed. It returns true if the event
 // was never recorded.
 func (e *Event) Query() (done bool, err error) {
+	if e == nil {
+		return false, nilError("event")
+	}
+	return e.query(atomic.LoadUint32(&e.seen))
+}
+
+// query is Query, and returns the kernel faults after the first n.
+func (e *Event) query(n uint32) (done bool, err error) {
 	if err := e.check(); err != nil {
 		return false, err
 	}
 	if err := hostthread.Refuse(); err != nil {
 		return false, err
 	}
-	n := atomic.LoadUint32(&e.seen)
 	done, err = e.poll()
 	if done {
 		err = e.faults(n)
@@ -169,7 +176,7 @@ func (e *Event) Wait(ctx context.Context) error {
 	defer waits.now.Add(-1)
 	n := atomic.LoadUint32(&e.seen)
 	took := e.ctx.core.enter()
-	over, err := e.Query()
+	over, err := e.query(n)
 	leave(took)
 	if over || err != nil {
 		e.life.Done()

@@ -86,6 +86,9 @@ func (c *Context) NewStream(opts ...StreamOption) (*Stream, error) {
 	}
 	s := &Stream{life: l, core: c.core, ctx: c, d: c.core.bound, self: c.core.bound, owned: true, number: streamNumbers.Add(1)}
 	s.seen = c.core.home.Faults.Taken()
+	if cfg.flags&cu.CU_STREAM_NON_BLOCKING == 0 {
+		c.core.legacyUsed.Store(true)
+	}
 	if c.core.dev.driver.Version() >= selfBound {
 		s.self = c.core.dev.driver
 	}
@@ -108,7 +111,17 @@ func (c *Context) LegacyStream() *Stream {
 	if c == nil || c.core == nil {
 		return nil
 	}
+	c.core.legacyUsed.Store(true)
 	return &c.legacy
+}
+
+// legacyFaults returns the kernel faults after a call that waited for the legacy stream.
+func (c *Context) legacyFaults() error {
+	if !c.core.legacyUsed.Load() {
+		return nil // then the call has not waited for any kernel
+	}
+	s := &c.legacy
+	return s.named(c.core.home.Faults.After(atomic.LoadUint32(&s.seen), &s.seen))
 }
 
 // PerThreadStream returns the default stream of whichever OS thread makes a call. A goroutine that
@@ -129,6 +142,9 @@ func (c *Context) PerThreadStream() *Stream {
 func (c *Context) BorrowStream(raw CUstream) (*Stream, error) {
 	if err := c.check(); err != nil {
 		return nil, err
+	}
+	if raw == 0 || raw == cu.CU_STREAM_LEGACY {
+		c.core.legacyUsed.Store(true)
 	}
 	s := c.borrowed(raw)
 	return &s, nil
@@ -310,13 +326,20 @@ func (s *Stream) refuses(e *Event) error {
 // Query reports whether all work in the stream is done. It returns an error if the work failed or a
 // host function panicked.
 func (s *Stream) Query() (done bool, err error) {
+	if s == nil {
+		return false, nilError("stream")
+	}
+	return s.query(atomic.LoadUint32(&s.seen))
+}
+
+// query is Query, and returns the kernel faults after the first n.
+func (s *Stream) query(n uint32) (done bool, err error) {
 	if err := s.check(); err != nil {
 		return false, err
 	}
 	if err := hostthread.Refuse(); err != nil {
 		return false, err
 	}
-	n := atomic.LoadUint32(&s.seen)
 	done, err = finished(s.guardedSelf().CuStreamQuery(s.raw))
 	if done {
 		err = s.core.home.Faults.After(n, &s.seen)
@@ -343,7 +366,7 @@ func (s *Stream) Wait(ctx context.Context) error {
 	waits.now.Add(1)
 	defer waits.now.Add(-1)
 	n := atomic.LoadUint32(&s.seen)
-	m, err := s.queryOrMark()
+	m, err := s.queryOrMark(n)
 	if m == nil {
 		s.life.Done()
 		return err
@@ -357,9 +380,9 @@ func (s *Stream) Wait(ctx context.Context) error {
 // queryOrMark records a mark after the stream's current work and returns the mark, which releases
 // the reference that the caller retained. If the work is done or has failed, queryOrMark returns
 // nil and the result.
-func (s *Stream) queryOrMark() (*mark, error) {
+func (s *Stream) queryOrMark(n uint32) (*mark, error) {
 	defer leave(s.core.enter())
-	if over, err := s.Query(); over || err != nil {
+	if over, err := s.query(n); over || err != nil {
 		return nil, err
 	}
 	m, err := s.core.markStream(s)

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/graph/internal/inflight"
+	"github.com/purecuda/cuda/graph/internal/refusal"
 	"github.com/purecuda/cuda/graph/internal/retain"
 	"github.com/purecuda/cuda/graph/internal/turn"
 	"github.com/purecuda/cuda/internal/life"
@@ -36,6 +38,7 @@ type Exec struct {
 	uploaded bool   // uploaded, and not changed since the upload
 	changed  bool   // differs from the graph it was instantiated from
 	updates  uint64 // number of updates that replaced all parameters
+	seen     uint32 // number of kernel faults that Wait need not report without its stream; atomic
 	bindings *Bindings
 }
 
@@ -228,11 +231,11 @@ func (x *Exec) Run(ctx context.Context, s *driver.Stream) error {
 	if err != nil {
 		return x.launchError(s, err)
 	}
-	if err := s.Wait(ctx); err != nil {
-		return err
+	err = s.Wait(ctx)
+	if err == nil || refusal.IsKernelFault(err) {
+		x.noteEnded(n)
 	}
-	x.noteEnded(n)
-	return nil
+	return err
 }
 
 // NoteEnded records that the first n launches of the Exec, counted as in [Exec.Replays], have
@@ -278,14 +281,14 @@ func (x *Exec) Wait(ctx context.Context) error {
 	case s.Raw() == cu.CU_STREAM_PER_THREAD:
 		return x.waitForLaunches(ctx)
 	}
-	if err := s.Wait(ctx); err != nil {
-		if s.Lifetime().Closed() && errors.Is(err, driver.ErrClosed) {
-			return x.waitForLaunches(ctx)
-		}
-		return err
+	err = s.Wait(ctx)
+	if s.Lifetime().Closed() && errors.Is(err, driver.ErrClosed) {
+		return x.waitForLaunches(ctx)
 	}
-	x.noteEnded(n)
-	return nil
+	if err == nil || refusal.IsKernelFault(err) {
+		x.noteEnded(n)
+	}
+	return err
 }
 
 // waitForLaunches waits for the launches, but not for later work in their streams.
@@ -306,7 +309,11 @@ func (x *Exec) allEnded() (bool, error) {
 		return false, err
 	}
 	defer x.keep.mu.Unlock()
+	n := atomic.LoadUint32(&x.seen)
 	over, err := x.keep.AllEnded()
+	if over && err == nil {
+		err = x.life.Faults().After(n, &x.seen)
+	}
 	runtime.KeepAlive(x)
 	return over, err
 }
@@ -444,7 +451,7 @@ func (g *Graph) BorrowExec(raw cu.CUgraphExec) (*Exec, error) {
 	}
 	k.refs = g.keep.refs.Share()
 	k.turns |= memoryChanged
-	x := &Exec{life: &k.life, ctx: g.ctx, d: g.d, keep: k, g: g}
+	x := &Exec{life: &k.life, ctx: g.ctx, d: g.d, keep: k, g: g, seen: k.life.Faults().Taken()}
 	x.watch.Own(&k.life, uint64(raw), k)
 	return x, nil
 }

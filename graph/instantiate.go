@@ -143,7 +143,7 @@ func (g *Graph) exec(o options) (*Exec, error) {
 	}
 	k.setTie(tie)
 	k.raw, k.ctx, k.refs, k.count = raw, g.ctx, g.keep.refs.Share(), g.countExec()
-	x := &Exec{life: &k.life, ctx: g.ctx, d: g.d, keep: k, g: g, opts: o, uploaded: o.upload != nil}
+	x := &Exec{life: &k.life, ctx: g.ctx, d: g.d, keep: k, g: g, opts: o, uploaded: o.upload != nil, seen: k.life.Faults().Taken()}
 	k.Mem = g.keep.refs.Mem.Launches(o.flags)
 	x.watch.Own(&k.life, uint64(raw), k)
 	return x, nil

@@ -9,6 +9,8 @@ import (
 )
 
 func (c *Callable[In, Out]) run(ctx context.Context, in In) (*variant[In, Out], error) {
+	faults := c.s.Lifetime().Faults()
+	before := faults.Now()
 	v, err := c.send(ctx, in, false)
 	if err != nil {
 		return nil, err
@@ -18,12 +20,14 @@ func (c *Callable[In, Out]) run(ctx context.Context, in In) (*variant[In, Out], 
 	} else {
 		err = v.exec.Wait(ctx) // also waits for earlier work in the stream
 	}
-	if err != nil {
-		return nil, err
+	if err == nil { // another wait for the stream may have returned a fault of this call
+		err = faults.After(before, nil)
 	}
-	v.host = hostFree
-	v.ready()
-	return v, nil
+	if err == nil || refusal.IsKernelFault(err) {
+		v.host = hostFree
+		v.ready()
+	}
+	return v, err
 }
 
 // send enqueues a call. If withEvent is set, it records an event that completes when the input's

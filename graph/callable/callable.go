@@ -219,8 +219,10 @@ func (c *Callable[In, Out]) Start(ctx context.Context, in In) (Pending[Out], err
 		return Pending[Out]{}, c.failed(err)
 	}
 	defer c.mu.Unlock()
+	before := c.s.Lifetime().Faults().Now()
 	v, err := c.send(ctx, in, true)
 	if err == nil {
+		v.faults, v.before = c.s.Lifetime().Faults(), before
 		err = v.recordEnded(c.s)
 	}
 	if err != nil {

@@ -6,6 +6,8 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/graph/internal/refusal"
+	"github.com/purecuda/cuda/internal/kernelfault"
 )
 
 // Pending is a started call, whose output Wait returns. A Pending is small and can be copied. The
@@ -28,6 +30,9 @@ type outcome[Out any] struct {
 	taken    uint64      // number of the latest call whose output was returned
 	ended    *driver.Event
 	gone     bool
+
+	faults *kernelfault.State
+	before uint32 // number of kernel faults before the latest call
 }
 
 // Wait waits until the call's replay has ended. The first Wait returns the call's output. If the
@@ -48,6 +53,9 @@ func (p Pending[Out]) waitFor(ctx context.Context, ended *driver.Event) (out Out
 		if _, gone := p.event(ctx); gone != nil {
 			return out, gone
 		}
+	}
+	if refusal.IsKernelFault(err) {
+		_, _ = p.take(ctx) // a later Wait must not return the output, which is unspecified
 	}
 	if err != nil {
 		return out, err
@@ -90,6 +98,10 @@ func (p Pending[Out]) take(ctx context.Context) (out Out, err error) {
 		return out, err
 	}
 	p.from.ready()
+	// Another wait for the stream may have returned a fault of this call.
+	if err := p.from.faults.After(p.from.before, nil); err != nil {
+		return out, err
+	}
 	return p.from.out, nil
 }
 

@@ -240,15 +240,14 @@ func (v *variant[In, Out]) waitForHost(ctx context.Context, s *driver.Stream) er
 	var err error
 	switch v.host {
 	case hostBehindEvent:
-		err = v.staging.Wait(ctx)
+		err = refusal.IgnoreFault(v.staging.Wait(ctx))
 	case hostBehindStream:
 		err = s.Wait(ctx)
 	}
-	if err != nil {
-		return err
+	if err == nil || refusal.IsKernelFault(err) {
+		v.host = hostFree
 	}
-	v.host = hostFree
-	return nil
+	return err
 }
 
 // recordEnded records the event v.ended after the latest replay.

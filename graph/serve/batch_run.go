@@ -160,6 +160,7 @@ func (b *Batcher[In, Out]) run(w *worker[In, Out], s *slot) {
 		q.empty(w)
 		return
 	}
+	r.skipFaults()
 	call, err := r.call.Start(ctx, w.inputs)
 	w.forget()
 	var out Out

@@ -20,6 +20,18 @@ type replica[In, Out any] struct {
 	call    *callable.Callable[In, Out]
 	version int // Pool.version when the replica was created
 	arena   int // index in options.arenas
+
+	faults uint32 // number of kernel faults when skipFaults last looked
+}
+
+// skipFaults makes the next call not return kernel faults that happened before it began. They cannot
+// be its own, because a replica is idle between calls.
+func (r *replica[In, Out]) skipFaults() {
+	all := r.stream.Lifetime().Faults()
+	if all.Raised(r.faults) {
+		r.faults = all.Taken()
+		_, _ = r.stream.Query() // raises what the stream has returned
+	}
 }
 
 // newReplica returns a replica without a Callable. It uses the arena that the fewest replicas of the
@@ -177,6 +189,7 @@ func (p *Pool[In, Out]) serve(ctx context.Context, s *slot, in In, use func(Out)
 	began := time.Now()
 	var end outcome
 	defer func() { p.end(r, end, began) }()
+	r.skipFaults()
 	out, err := r.call.Call(ctx, in)
 	if err != nil {
 		end, err = p.judge(ctx, r, err)
@@ -225,10 +238,10 @@ func (s *slot) failed(err error) error {
 	return fmt.Errorf("serve: call %d: %w", s.call, err)
 }
 
-// isIdle reports whether the replica's work has ended without an error.
+// isIdle reports whether the replica's work has ended and the replica can be used again.
 func (p *Pool[In, Out]) isIdle(r *replica[In, Out]) bool {
 	done, err := r.stream.Query()
-	return done && err == nil
+	return done && refusal.IgnoreFault(err) == nil
 }
 
 // end returns the replica after a call.
@@ -257,7 +270,7 @@ func (p *Pool[In, Out]) end(r *replica[In, Out], o outcome, began time.Time) {
 
 // drain returns a replica when the work of its cancelled call has ended.
 func (p *Pool[In, Out]) drain(r *replica[In, Out]) {
-	if err := r.stream.Wait(context.Background()); err != nil {
+	if err := refusal.IgnoreFault(r.stream.Wait(context.Background())); err != nil {
 		p.lostBy(r.slot.call, err)
 		p.a.broke(&r.slot)
 	}

@@ -12,7 +12,7 @@ import (
 // works before and after.
 func TestFaultOfOneThread(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
-		k := kernel(t, load(t, c, "fault.ptx"), "index")
+		k := kernel(t, load(t, c, "index"), "index")
 		s, other, out := stream(t, c), stream(t, c), buffer(t, c, 128)
 		launchIndex(t, k, s, 4, out, 128, 0)
 		ok(t, wait(t, s))

@@ -17,11 +17,12 @@ import (
 // blocking it.
 const patience = 60 * time.Second
 
-func ptxText(t testing.TB, file string) []byte {
+// ptxText returns a module of the kernels in the named parts of testdata.
+func ptxText(t testing.TB, parts ...string) []byte {
 	t.Helper()
-	text, err := os.ReadFile("testdata/" + file)
-	if err != nil {
-		t.Fatal(err)
+	var text []byte
+	for _, part := range append([]string{"head"}, parts...) {
+		text = append(text, must(os.ReadFile("testdata/"+part+".txt"))(t)...)
 	}
 	lines := strings.Split(string(text), "\n")
 	for i, line := range lines {
@@ -41,12 +42,9 @@ func site(name string, fields ...string) string {
 	return fmt.Sprintf(".global .align 8 .b8 %s[%d] = {%s};", name, len(data), numbers)
 }
 
-func load(t testing.TB, c *driver.Context, file string) *driver.Module {
+func load(t testing.TB, c *driver.Context, parts ...string) *driver.Module {
 	t.Helper()
-	m, err := c.LoadModule(ptxText(t, file))
-	if err != nil {
-		t.Fatalf("%+v", err)
-	}
+	m := must(c.LoadModule(ptxText(t, parts...)))(t)
 	t.Cleanup(func() { ok(t, m.Close()) })
 	return m
 }

@@ -24,7 +24,9 @@ type State struct {
 	error func(*Record) error
 
 	summary atomic.Pointer[atomic.Uint32] // in page-locked memory; nil without modules with checks
-	taken   atomic.Uint32                 // number of faults taken so far
+	// taken is twice the number of faults taken so far, plus 1 while a goroutine takes faults. Without
+	// that bit, another wait could find neither the summary, which is already cleared, nor the fault.
+	taken atomic.Uint32
 
 	mu      sync.Mutex
 	memory  memory
@@ -79,19 +81,26 @@ func (r *Registry) Close(s *State, d *cu.Driver) error {
 
 // Taken returns the number of faults so far. A new stream or event passes it to After, because none
 // of these faults can be of its work.
-func (s *State) Taken() uint32 { return s.taken.Load() }
+func (s *State) Taken() uint32 { return s.taken.Load() / 2 }
+
+// Now is like Taken, but includes faults that no wait has returned yet.
+func (s *State) Now() uint32 {
+	if s.Raised(s.Taken()) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.takeAll()
+	}
+	return s.Taken()
+}
 
 // Raised reports whether there may be a fault after the first n ones. It costs three atomic loads.
 func (s *State) Raised(n uint32) bool {
-	if s.taken.Load() != n {
-		return true
-	}
 	summary := s.summary.Load()
-	return summary != nil && summary.Load() != 0
+	return summary != nil && summary.Load() != 0 || s.taken.Load() != 2*n // in this order, see takeAll
 }
 
 // After returns the faults after the first n ones as one error, or nil if there are none. It raises
-// *seen to the number of faults so far. The caller must retain the context.
+// *seen, unless seen is nil, to the number of faults so far. The caller must retain the context.
 func (s *State) After(n uint32, seen *uint32) error {
 	if !s.Raised(n) {
 		return nil
@@ -103,7 +112,7 @@ func (s *State) after(n uint32, seen *uint32) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.takeAll()
-	taken := s.taken.Load()
+	taken := s.Taken()
 	Raise(seen, taken)
 	if taken <= n {
 		return nil
@@ -124,7 +133,7 @@ func (s *State) after(n uint32, seen *uint32) error {
 
 // Raise sets *seen to n unless it is larger.
 func Raise(seen *uint32, n uint32) {
-	for {
+	for seen != nil {
 		old := atomic.LoadUint32(seen)
 		if old >= n || atomic.CompareAndSwapUint32(seen, old, n) {
 			return
@@ -136,14 +145,15 @@ func Raise(seen *uint32, n uint32) {
 // visible yet sets the summary again.
 func (s *State) takeAll() {
 	summary := s.summary.Load()
-	if summary == nil || summary.Swap(0) == 0 {
+	if summary == nil || summary.Load() == 0 {
 		return
 	}
-	before := s.taken.Load()
+	before := s.taken.Add(1)
+	summary.Store(0)
 	for _, x := range s.slots {
 		s.take(x)
 	}
-	if s.taken.Load() != before {
+	if s.taken.Add(^uint32(0)) >= before {
 		s.empty = 0
 	} else if s.empty++; s.empty <= maxEmpty {
 		summary.Store(1)
@@ -168,7 +178,7 @@ func (s *State) take(x *Slot) {
 		s.recent = append(s.recent[:0], s.recent[1:]...)
 	}
 	s.recent = append(s.recent, r)
-	s.taken.Add(1)
+	s.taken.Add(2)
 }
 
 // siteAt reads a site from the device, and keeps it for the slot's next faults.

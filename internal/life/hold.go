@@ -2,6 +2,8 @@ package life
 
 import (
 	"reflect"
+
+	"github.com/purecuda/cuda/internal/kernelfault"
 )
 
 // Hint returns the number that SetHint stored last, initially 0. Any package may have set the
@@ -67,6 +69,9 @@ func (l *Lifetime) TakeLast() bool { return l.refs.CompareAndSwap(1, 0) }
 // Shut closes the object without releasing the owner's reference, for an owner that destroys the
 // object itself.
 func (l *Lifetime) Shut() { l.closed.Store(true) }
+
+// Faults returns the kernel faults of the object's context.
+func (l *Lifetime) Faults() *kernelfault.State { return l.home.Faults }
 
 // Gone reports whether there are no references left.
 func (l *Lifetime) Gone() bool { return l.refs.Load() <= 0 }

@@ -53,6 +53,26 @@ func Join(errs []error) error {
 	return errors.Join(errs...)
 }
 
+// IsKernelFault reports whether a wait failed only because of a kernel fault. The work has ended then,
+// and the context works.
+func IsKernelFault(err error) bool {
+	if err == nil {
+		return false // before the variables, which escape
+	}
+	var fault *driver.KernelFault
+	var other *driver.Error
+	return errors.As(err, &fault) && !errors.As(err, &other)
+}
+
+// IgnoreFault returns the error of a wait that only protects host memory. A kernel fault is not
+// lost, because another wait for the same stream returns it.
+func IgnoreFault(err error) error {
+	if IsKernelFault(err) {
+		return nil
+	}
+	return err
+}
+
 // OtherDriver returns an error if of belongs to a driver other than c's, such as an emulator,
 // because its handles are invalid in c's driver. Other contexts of the same driver are left to CUDA
 // or [OtherContext].

@@ -65,10 +65,10 @@ func (r *Ring[T]) Send(on *driver.Stream, v T) error {
 		return driver.ErrClosed
 	}
 	b := &r.slots[r.next]
-	if free, err := b.read.Query(); err != nil {
+	if free, err := b.read.Query(); refusal.IgnoreFault(err) != nil {
 		return err
 	} else if !free {
-		if err := b.read.Wait(context.Background()); err != nil {
+		if err := refusal.IgnoreFault(b.read.Wait(context.Background())); err != nil {
 			return err
 		}
 	}
@@ -97,7 +97,7 @@ func (r *Ring[T]) Close() error {
 	r.closed = true
 	var errs []error
 	for _, b := range r.slots {
-		errs = append(errs, b.read.Wait(context.Background()), b.read.Close())
+		errs = append(errs, refusal.IgnoreFault(b.read.Wait(context.Background())), b.read.Close())
 	}
 	return refusal.Join(append(errs, r.block.Close()))
 }

@@ -1,0 +1,195 @@
+package kernelfault_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/image"
+	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/internal/gputest"
+)
+
+// Every way to load code gives its kernels a slot.
+func TestEveryLoadGivesASlot(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		text := ptxText(t, "index")
+		set := must(driver.NewImageSet(must(image.Parse("index.ptx", text))(t)))(t)
+		s, out := stream(t, c), buffer(t, c, 32)
+		for name, load := range map[string]func() (kernels, error){
+			"LoadModule":           func() (kernels, error) { return c.LoadModule(text) },
+			"LoadLibrary":          func() (kernels, error) { return c.LoadLibrary(text) },
+			"Embedded":             func() (kernels, error) { return c.Embedded("index", text) },
+			"ImageSet.LoadModule":  func() (kernels, error) { return set.LoadModule(c) },
+			"ImageSet.LoadLibrary": func() (kernels, error) { return set.LoadLibrary(c) },
+			"ImageSet.Lazy":        func() (kernels, error) { return set.Lazy(c), nil },
+			"Linker.Load":          func() (kernels, error) { return linked(t, c, "index") },
+		} {
+			m := must(load())(t)
+			launchIndex(t, must(m.Kernel("index"))(t), s, 1, out, 31, 0)
+			if f := faultOf(t, wait(t, s)); f.File != "heat/step.go" {
+				t.Errorf("%s: the fault is %v", name, f)
+			}
+			if name != "Embedded" {
+				ok(t, m.Close())
+			}
+		}
+	})
+}
+
+type kernels interface {
+	Kernel(name string) (*driver.Kernel, error)
+	Close() error
+}
+
+// linked links one module of each part, with the linker's own variables for faults.
+func linked(t testing.TB, c *driver.Context, parts ...string) (*driver.Module, error) {
+	l := must(c.NewLinker())(t)
+	defer l.Close()
+	for _, part := range parts {
+		ok(t, l.Add(part, ptxText(t, part)))
+	}
+	return l.Load()
+}
+
+// Two modules that were linked share a slot. The first fault of a launch is returned.
+func TestFaultsOfLinkedModules(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		m := must(linked(t, c, "index", "sync"))(t)
+		defer m.Close()
+		index, meet := kernel(t, m, "index"), kernel(t, m, "meet")
+		s, out := stream(t, c), buffer(t, c, 2*barrierThreads)
+		for range 3 {
+			launchIndex(t, index, s, 1, out, 31, 0)
+			if f := faultOf(t, wait(t, s)); f.File != "heat/step.go" {
+				t.Errorf("the fault is %v", f)
+			}
+			ok(t, meet.Launch(s, driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(barrierThreads)}, out, uint32(2)))
+			if f := faultOf(t, wait(t, s)); f.File != "heat/sync.go" || f.Message != "the thread must leave" {
+				t.Errorf("the fault is %v", f)
+			}
+		}
+	})
+}
+
+// Modules have slots of their own, so one wait returns a fault of each. More modules than fit into
+// one page are loaded, and slots are used again.
+func TestFaultsOfManyModules(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		s, out := stream(t, c), buffer(t, c, 32)
+		for range 2 {
+			var modules []*driver.Module
+			for i := range 60 {
+				text := strings.Replace(string(ptxText(t, "index")), ".visible", fmt.Sprintf("// %d\n.visible", i), 1)
+				modules = append(modules, must(c.LoadModule([]byte(text)))(t))
+			}
+			for i, m := range modules {
+				launchIndex(t, kernel(t, m, "index"), s, 1, out, uint64(31+i), uint64(i))
+			}
+			faults := faultsOf(wait(t, s))
+			if len(faults) != len(modules) {
+				t.Errorf("%d of %d modules faulted", len(faults), len(modules))
+			}
+			for i, f := range faults {
+				if f.Values[1] != int64(31+i) {
+					t.Errorf("fault %d is %v", i, f)
+				}
+			}
+			for _, m := range modules {
+				ok(t, m.Close())
+			}
+		}
+		ok(t, wait(t, s))
+	})
+}
+
+// faultsOf returns all faults in an error.
+func faultsOf(err error) (faults []*driver.KernelFault) {
+	switch e := err.(type) {
+	case *driver.KernelFault:
+		return []*driver.KernelFault{e}
+	case interface{ Unwrap() []error }:
+		for _, err := range e.Unwrap() {
+			faults = append(faults, faultsOf(err)...)
+		}
+		return faults
+	case nil:
+		return nil
+	}
+	return faultsOf(errors.Unwrap(err))
+}
+
+// A module may be closed before a wait returns its fault.
+func TestFaultOfAClosedModule(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		s, out := stream(t, c), buffer(t, c, 32)
+		for _, ended := range []bool{true, false} {
+			m := must(c.LoadModule(ptxText(t, "index")))(t)
+			launchIndex(t, kernel(t, m, "index"), s, 1, out, 31, 0)
+			if ended {
+				ok(t, c.Driver().CuStreamSynchronize(s.Raw())) // a raw wait, which takes no fault
+			}
+			ok(t, m.Close())
+			f := faultOf(t, wait(t, s))
+			if f.Thread != [3]uint32{31} || ended && f.Line != 17 {
+				t.Errorf("the fault is %v", f)
+			}
+			if !ended {
+				t.Logf("unloaded while the kernel may have run: %v", f)
+			}
+			ok(t, wait(t, s))
+		}
+	})
+}
+
+// Without a slot, as after cuModuleLoadData by other code, a failed check traps. This would lose the
+// context, so the test only checks that a module without the library's slot has 0 there.
+func TestModulesWithoutChecksHaveNoSlot(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		var v [2][8]byte
+		for i, m := range []*driver.Module{load(t, c, "index"), load(t, c, "index")} {
+			ok(t, must(m.Global("__purecuda_fault"))(t).CopyTo(v[i][:]))
+		}
+		if v[0] == v[1] || v[0] == [8]byte{} || v[1] == [8]byte{} {
+			t.Errorf("two modules have the slots %x", v)
+		}
+	})
+}
+
+// Loading a module and taking a fault do not disturb a GLOBAL capture of another thread.
+func TestFaultDuringACaptureElsewhere(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		m := load(t, c, "index")
+		k := kernel(t, m, "index")
+		s, out := stream(t, c), buffer(t, c, 32)
+		blocking := must(c.NewStream(driver.WithLegacySync()))(t)
+		defer blocking.Close()
+		launchIndex(t, k, s, 1, out, 31, 0)
+		began, end := make(chan struct{}), make(chan struct{})
+		captured := make(chan error, 1)
+		go func() {
+			g, err := graph.Capture(blocking, graph.ModeGlobal, func(sc *graph.Scope) error {
+				close(began)
+				<-end
+				return sc.Do(prepareIndex(t, k, out, 32, 0))
+			})
+			captured <- errors.Join(err, g.Close())
+		}()
+		<-began
+		first := wait(t, s)
+		again := must(c.LoadModule(ptxText(t, "index")))(t)
+		defer again.Close()
+		launchIndex(t, kernel(t, again, "index"), s, 1, out, 30, 0)
+		second := wait(t, s)
+		close(end)
+		ok(t, <-captured)
+		if f := faultOf(t, first); f.Values[1] != 31 || f.Line != 17 {
+			t.Errorf("the first fault is %v", f)
+		}
+		if f := faultOf(t, second); f.Values[1] != 30 || f.Line != 17 {
+			t.Errorf("the second fault is %v", f)
+		}
+	})
+}
