@@ -173,6 +173,7 @@ docs-check:
 PTXAS        ?= $(abspath $(NVIDIA))/toolkit/usr/bin/ptxas
 PTX_MUTANTS  ?= 300
 PTX_FORMS    ?= 30
+PTX_BUILT    ?= 10000
 PTX_SEED     ?= 1
 
 ptx-oracle:
@@ -181,6 +182,7 @@ ptx-oracle:
 	$(GO) run -C tools ./ptxfuzz -ptxas $(PTXAS) -mode texts -examples 20 ../ptx/kernels ../driver ../examples
 	$(GO) run -C tools ./ptxfuzz -ptxas $(PTXAS) -mode mutants -n $(PTX_MUTANTS) -seed $(PTX_SEED) ..
 	$(GO) run -C tools ./ptxfuzz -ptxas $(PTXAS) -mode forms -n $(PTX_FORMS) -seed $(PTX_SEED)
+	$(GO) run -C tools ./ptxfuzz -ptxas $(PTXAS) -mode build -n $(PTX_BUILT) -seed $(PTX_SEED)
 
 # Real driver libraries, ptxas, NVRTC and the toolkit's stub, none of which needs a GPU.
 test-nvidia:

@@ -32,6 +32,7 @@ func init() {
 		"alloca":   allocaRule,
 		"cpasync":  cpAsyncRule, "cpasync16": cpAsync16Rule,
 		"sametypes": sameTypes,
+		"tensor":    tensorRule,
 	}
 }
 
@@ -124,9 +125,13 @@ func loadRule(c *checker, _ *Form, m *match, in *ptx.Instr) string {
 	return ""
 }
 
-// atomicRule rejects 64-bit atomics in .shared for targets below sm_20.
+// atomicRule rejects atomics in .shared for targets below sm_12, and 64-bit ones for targets below
+// sm_20.
 func atomicRule(c *checker, _ *Form, m *match, in *ptx.Instr) string {
-	if m.types[0].Size() == 8 && strings.HasPrefix(m.space[0], "shared") && c.target < 20 {
+	switch shared := strings.HasPrefix(m.space[0], "shared"); {
+	case shared && c.target < 12:
+		return ".shared needs sm_12; the text is " + c.text.String()
+	case shared && m.types[0].Size() == 8 && c.target < 20:
 		return "64-bit operations in .shared need sm_20; the text is " + c.text.String()
 	}
 	return ""
@@ -165,16 +170,29 @@ func allocaRule(_ *checker, _ *Form, _ *match, in *ptx.Instr) string {
 	return ""
 }
 
-func cpAsyncRule(_ *checker, _ *Form, _ *match, in *ptx.Instr) string {
+func cpAsyncRule(_ *checker, f *Form, _ *match, in *ptx.Instr) string {
 	if i := in.Args[2].(*ptx.Imm); i.Int64() != 4 && i.Int64() != 8 && i.Int64() != 16 {
 		return fmt.Sprintf("operand 3 is %d: 4, 8 or 16 bytes are copied", i.Int64())
 	}
-	return ""
+	return sourceBytes(f, in)
 }
 
-func cpAsync16Rule(_ *checker, _ *Form, _ *match, in *ptx.Instr) string {
+func cpAsync16Rule(_ *checker, f *Form, _ *match, in *ptx.Instr) string {
 	if i := in.Args[2].(*ptx.Imm); i.Int64() != 16 {
 		return fmt.Sprintf("operand 3 is %d: with .cg it must be 16", i.Int64())
+	}
+	return sourceBytes(f, in)
+}
+
+// sourceBytes limits the number of bytes that cp.async reads. The assembler takes a constant for
+// that number even where the form has a predicate.
+func sourceBytes(f *Form, in *ptx.Instr) string {
+	if len(in.Args) < 4 || f.args[3].kind != argPred && f.args[3].typ != ptx.U32 {
+		return ""
+	}
+	size := in.Args[2].(*ptx.Imm).Int64()
+	if i, ok := in.Args[3].(*ptx.Imm); ok && (i.Int64() < 0 || i.Int64() > size) {
+		return fmt.Sprintf("operand 4 is %d: it must be from 0 to %d", i.Int64(), size)
 	}
 	return ""
 }

@@ -58,7 +58,10 @@ tensormap.replace ; tile global_address [global|shared::cta] T=b1024 T=b64 ; a s
 tensormap.replace ; tile rank [global|shared::cta] T=b1024 T=b32 ; a s:b32 ; 8.3/90a
 tensormap.replace ; tile box_dim|global_dim|element_stride [global|shared::cta] T=b1024 T=b32 ; a i(0..4) s:b32 ; 8.3/90a
 tensormap.replace ; tile global_stride [global|shared::cta] T=b1024 T=b64 ; a i(0..4) s:b64 ; 8.3/90a
-tensormap.replace ; tile elemtype|interleave_layout|swizzle_mode|fill_mode [global|shared::cta] T=b1024 T=b32 ; a i ; 8.3/90a
+tensormap.replace ; tile elemtype [global|shared::cta] T=b1024 T=b32 ; a i(0..12) ; 8.3/90a
+tensormap.replace ; tile interleave_layout [global|shared::cta] T=b1024 T=b32 ; a i(0..2) ; 8.3/90a
+tensormap.replace ; tile swizzle_mode [global|shared::cta] T=b1024 T=b32 ; a i(0..3) ; 8.3/90a
+tensormap.replace ; tile fill_mode [global|shared::cta] T=b1024 T=b32 ; a i(0..1) ; 8.3/90a
 tensormap.cp_fenceproxy ; global shared::cta tensormap::generic release $scope sync aligned ; a a i:u32(128..128) ; 8.3/90
 `
 
@@ -79,9 +82,11 @@ elect ; sync ; d:b32_|^ s:u32# ; 8.0/90
 `
 
 const tableAsync = `
-multimem.ld_reduce ; [weak] [global] add|min|max T=u32|s32|u64|s64 ; d:T a ; 8.1/90
+multimem.ld_reduce ; [weak] [global] add|min|max T=u32|s32|u64 ; d:T a ; 8.1/90
+multimem.ld_reduce ; [weak] [global] min|max T=s64 ; d:T a ; 8.1/90
 multimem.ld_reduce ; [weak] [global] $bool T=b32|b64 ; d:T a ; 8.1/90
-multimem.ld_reduce ; relaxed|acquire $scope [global] add|min|max T=u32|s32|u64|s64 ; d:T a ; 8.1/90
+multimem.ld_reduce ; relaxed|acquire $scope [global] add|min|max T=u32|s32|u64 ; d:T a ; 8.1/90
+multimem.ld_reduce ; relaxed|acquire $scope [global] min|max T=s64 ; d:T a ; 8.1/90
 multimem.ld_reduce ; relaxed|acquire $scope [global] $bool T=b32|b64 ; d:T a ; 8.1/90
 multimem.ld_reduce ; [weak] [global] add [acc::f32@8.2|acc::f16@8.6] v2|v4|v8 T=f16|bf16 ; d:T*v a ; 8.1/90
 multimem.ld_reduce ; [weak] [global] add [acc::f32@8.2|acc::f16@8.6] [v2|v4] T=f16x2|bf16x2 ; d:T*v a ; 8.1/90
@@ -105,24 +110,24 @@ multimem.st ; [weak] [global] T=f64 ; a s:T ; 8.1/90
 multimem.st ; relaxed|release $scope [global] v2|v4|v8 T=f16|bf16 ; a s:T*v ; 8.1/90
 multimem.st ; relaxed|release $scope [global] [v2|v4] T=f16x2|bf16x2|f32 ; a s:T*v ; 8.1/90
 multimem.st ; relaxed|release $scope [global] T=f64 ; a s:T ; 8.1/90
-multimem.red ;  [global] add|min|max T=u32|s32|u64|s64 ; a s:T ; 8.1/90
+multimem.red ;  [global] add|min|max T=u32|s32|u64 ; a s:T ; 8.1/90
+multimem.red ;  [global] min|max T=s64 ; a s:T ; 8.1/90
 multimem.red ;  [global] $bool T=b32|b64 ; a s:T ; 8.1/90
 multimem.red ;  [global] add v2|v4|v8 T=f16|bf16 ; a s:T*v ; 8.1/90
 multimem.red ;  [global] add [v2|v4] T=f16x2|bf16x2 ; a s:T*v ; 8.1/90
 multimem.red ;  [global] min|max v2|v4|v8 T=f16|bf16 ; a s:T*v ; 8.1/90
-multimem.red ;  [global] min|max [v2|v4] T=f16x2|bf16x2 ; a s:T*v ; 8.1/90
+multimem.red ;  [global] min|max v2|v4 T=f16x2|bf16x2 ; a s:T*v ; 8.1/90
 multimem.red ;  [global] add [v2|v4] T=f32 ; a s:T*v ; 8.1/90
 multimem.red ;  [global] add T=f64 ; a s:T ; 8.1/90
-multimem.red ;  [global] min|max T=f64 ; a s:T ; 8.1/90
-multimem.red ; relaxed|release $scope [global] add|min|max T=u32|s32|u64|s64 ; a s:T ; 8.1/90
+multimem.red ; relaxed|release $scope [global] add|min|max T=u32|s32|u64 ; a s:T ; 8.1/90
+multimem.red ; relaxed|release $scope [global] min|max T=s64 ; a s:T ; 8.1/90
 multimem.red ; relaxed|release $scope [global] $bool T=b32|b64 ; a s:T ; 8.1/90
 multimem.red ; relaxed|release $scope [global] add v2|v4|v8 T=f16|bf16 ; a s:T*v ; 8.1/90
 multimem.red ; relaxed|release $scope [global] add [v2|v4] T=f16x2|bf16x2 ; a s:T*v ; 8.1/90
 multimem.red ; relaxed|release $scope [global] min|max v2|v4|v8 T=f16|bf16 ; a s:T*v ; 8.1/90
-multimem.red ; relaxed|release $scope [global] min|max [v2|v4] T=f16x2|bf16x2 ; a s:T*v ; 8.1/90
+multimem.red ; relaxed|release $scope [global] min|max v2|v4 T=f16x2|bf16x2 ; a s:T*v ; 8.1/90
 multimem.red ; relaxed|release $scope [global] add [v2|v4] T=f32 ; a s:T*v ; 8.1/90
 multimem.red ; relaxed|release $scope [global] add T=f64 ; a s:T ; 8.1/90
-multimem.red ; relaxed|release $scope [global] min|max T=f64 ; a s:T ; 8.1/90
 cp.async ; ca shared|shared::cta@7.8 global [L2::64B@7.4|L2::128B@7.4|L2::256B@7.4] ; a a i ; 7.0/80 ; cpasync
 cp.async ; ca shared|shared::cta@7.8 global [L2::64B@7.4|L2::128B@7.4|L2::256B@7.4] ; a a i s:u32 ; 7.0/80 ; cpasync
 cp.async ; ca shared|shared::cta@7.8 global [L2::64B@7.4|L2::128B@7.4|L2::256B@7.4] ; a a i p! ; 7.5/80 ; cpasync
@@ -152,9 +157,9 @@ cp.async.bulk.prefetch ; L2 global ; a s:u32%16 ; 8.0/90
 cp.async.bulk.prefetch ; L2 global L2::cache_hint ; a s:u32%16 s:b64 ; 8.0/90
 cp.async.bulk.commit_group ; ; ; 8.0/90
 cp.async.bulk.wait_group ; [read] ; i:u32 ; 8.0/90
-cp.async.bulk.tensor ; 1d|2d|3d|4d|5d shared::cluster|shared::cta@8.6 global [tile|im2col|im2col::w@8.6|im2col::w::128@8.6|tile::gather4@8.6] mbarrier::complete_tx::bytes [multicast::cluster] [cta_group::1@8.6|cta_group::2@8.6] [L2::cache_hint] ; a a a x? x? x? ; 8.0/90
-cp.async.bulk.tensor ; 1d|2d|3d|4d|5d global shared::cta [tile|im2col_no_offs|tile::scatter4@8.6] bulk_group [L2::cache_hint] ; a a x? ; 8.0/90
-cp.async.bulk.prefetch.tensor ; 1d|2d|3d|4d|5d L2 global [tile|im2col|im2col::w@8.6|im2col::w::128@8.6|tile::gather4@8.6] [L2::cache_hint] ; a x? x? ; 8.0/90
+cp.async.bulk.tensor ; 1d|2d|3d|4d|5d shared::cluster|shared::cta@8.6 global [tile|im2col|im2col::w@8.6|im2col::w::128@8.6|tile::gather4@8.6] mbarrier::complete_tx::bytes [multicast::cluster] [cta_group::1@8.6|cta_group::2@8.6] [L2::cache_hint] ; a a a x? x? x? ; 8.0/90 ; tensor
+cp.async.bulk.tensor ; 1d|2d|3d|4d|5d global shared::cta [tile|im2col_no_offs|tile::scatter4@8.6] bulk_group [L2::cache_hint] ; a a x? ; 8.0/90 ; tensor
+cp.async.bulk.prefetch.tensor ; 1d|2d|3d|4d|5d L2 global [tile|im2col|im2col::w@8.6|im2col::w::128@8.6|tile::gather4@8.6] [L2::cache_hint] ; a x? x? ; 8.0/90 ; tensor
 cp.reduce.async.bulk ; shared::cluster shared::cta mbarrier::complete_tx::bytes and|or|xor T=b32 ; a a s:u32%16 a ; 8.0/90
 cp.reduce.async.bulk ; shared::cluster shared::cta mbarrier::complete_tx::bytes add T=u32|s32|u64 ; a a s:u32%16 a ; 8.0/90
 cp.reduce.async.bulk ; shared::cluster shared::cta mbarrier::complete_tx::bytes inc|dec T=u32 ; a a s:u32%16 a ; 8.0/90
@@ -169,7 +174,7 @@ cp.reduce.async.bulk ; global shared::cta bulk_group L2::cache_hint inc|dec T=u3
 cp.reduce.async.bulk ; global shared::cta bulk_group L2::cache_hint min|max T=u32|s32|u64|s64|f16|bf16 ; a a s:u32%16 s:b64 ; 8.0/90
 cp.reduce.async.bulk ; global shared::cta bulk_group add noftz T=f16|bf16 ; a a s:u32%16 ; 8.0/90
 cp.reduce.async.bulk ; global shared::cta bulk_group L2::cache_hint add noftz T=f16|bf16 ; a a s:u32%16 s:b64 ; 8.0/90
-cp.reduce.async.bulk.tensor ; 1d|2d|3d|4d|5d global shared::cta add|min|max|inc|dec|and|or|xor [tile|im2col_no_offs] bulk_group [L2::cache_hint] ; a a x? ; 8.0/90
+cp.reduce.async.bulk.tensor ; 1d|2d|3d|4d|5d global shared::cta add|min|max|inc|dec|and|or|xor [tile|im2col_no_offs] bulk_group [L2::cache_hint] ; a a x? ; 8.0/90 ; tensor
 mbarrier.init ; [shared|shared::cta@7.8] T=b64 ; a s:u32 ; 7.0/80
 mbarrier.inval ; [shared|shared::cta@7.8] T=b64 ; a ; 7.0/80
 mbarrier.expect_tx,mbarrier.complete_tx ; [shared|shared::cta|shared::cluster] T=b64 ; a s:u32 ; 8.0/90
@@ -188,9 +193,9 @@ mbarrier.arrive,mbarrier.arrive_drop ; noComplete [shared|shared::cta@7.8] T=b64
 mbarrier.arrive,mbarrier.arrive_drop ; noComplete release cta [shared|shared::cta] T=b64 ; d:T_ a s:u32(1..4294967295) ; 8.0/80
 mbarrier.pending_count ; T=b64 ; d:u32 s:T ; 7.0/80
 mbarrier.test_wait ; [shared|shared::cta@7.8] T=b64 ; d:pred a s:T ; 7.0/80
-mbarrier.test_wait ; acquire@8.0|relaxed@8.6 cta@8.0|cluster@8.0 [shared|shared::cta@7.8] T=b64 ; d:pred a s:T ; 7.0/80
+mbarrier.test_wait ; acquire@8.0|relaxed@8.6 cta@8.0|cluster@8.0/90 [shared|shared::cta@7.8] T=b64 ; d:pred a s:T ; 7.0/80
 mbarrier.test_wait ; parity [shared|shared::cta@7.8] T=b64 ; d:pred a s:u32(0..1) ; 7.1/80
-mbarrier.test_wait ; parity acquire@8.0|relaxed@8.6 cta@8.0|cluster@8.0 [shared|shared::cta@7.8] T=b64 ; d:pred a s:u32(0..1) ; 7.1/80
+mbarrier.test_wait ; parity acquire@8.0|relaxed@8.6 cta@8.0|cluster@8.0/90 [shared|shared::cta@7.8] T=b64 ; d:pred a s:u32(0..1) ; 7.1/80
 mbarrier.try_wait ; [shared|shared::cta] T=b64 ; d:pred a s:T s:u32? ; 7.8/90
 mbarrier.try_wait ; acquire@8.0|relaxed@8.6 cta@8.0|cluster@8.0 [shared|shared::cta] T=b64 ; d:pred a s:T s:u32? ; 7.8/90
 mbarrier.try_wait ; parity [shared|shared::cta] T=b64 ; d:pred a s:u32(0..1) s:u32? ; 7.8/90

@@ -62,9 +62,12 @@ cvt ; rn|rz satfinite [relu] T=bf16x2 T=f32 ; d:T s:U~ s:U~ ; 8.1/80
 cvt ; rna T=tf32 T=f32 ; d:T r:U~ ; 7.0/80
 cvt ; rna satfinite T=tf32 T=f32 ; d:T r:U~ ; 8.1/80
 cvt ; rn|rz [relu] T=tf32 T=f32 ; d:T s:U~ ; 7.8/90
-cvt ; rn satfinite [relu] T=e4m3x2|e5m2x2 T=f32 ; d:T s:U s:U ; 7.8/89
-cvt ; rn satfinite [relu] T=e4m3x2|e5m2x2 T=f16x2 ; d:T s:U ; 7.8/89
-cvt ; rn [relu] T=f16x2 T=e4m3x2|e5m2x2 ; d:T s:U ; 7.8/89
+cvt ; rn satfinite [relu] T=e4m3x2|e5m2x2 T=f32 ; d:T s:U s:U ; 7.8/90
+cvt ; rn satfinite [relu] T=e4m3x2|e5m2x2 T=f16x2 ; d:T s:U ; 7.8/90
+cvt ; rn [relu] T=f16x2 T=e4m3x2|e5m2x2 ; d:T s:U ; 7.8/90
+cvt ; rn satfinite [relu] T=e4m3x2|e5m2x2 T=f32 ; d:T s:U s:U ; 8.1/89
+cvt ; rn satfinite [relu] T=e4m3x2|e5m2x2 T=f16x2 ; d:T s:U ; 8.1/89
+cvt ; rn [relu] T=f16x2 T=e4m3x2|e5m2x2 ; d:T s:U ; 8.1/89
 cvt.pack ; sat T=u16|s16 T=s32 ; d:b32 s:U s:U ; 6.5/72
 cvt.pack ; sat T=u8|s8 T=s32 T=b32 ; d:b32 s:U s:U s:V ; 6.5/72
 cvt.pack ; sat T=u4|s4|u2|s2 T=s32 T=b32 ; d:b32 s:U s:U s:V ; 6.5/75
@@ -86,7 +89,7 @@ alloca ; T=u32|u64 ; d:T s:T i:u32? ; 7.3/52 ; alloca
 // Loads and stores: weak ones with cache hints, and those with a memory scope.
 const tableMemory = `
 ld ; [weak@6.0/70] [const|global|local|param|param::entry@8.3|param::func@8.3|$shared] [ca@2.0/20|cg@2.0/20|cs@2.0/20|lu@2.0/20|cv@2.0/20] [L2::64B@7.4/75|L2::128B@7.4/75|L2::256B@7.4/80] [v2|v4] T=$mem ; d:T*v~ a ; ; memory prefetch load
-ld ; [weak@6.0/70] [global|local] [L1::evict_normal|L1::evict_unchanged|L1::evict_first|L1::evict_last|L1::no_allocate] [L2::64B@7.4/75|L2::128B@7.4/75|L2::256B@7.4/80] [v2|v4] T=$mem ; d:T*v~ a ; 7.4/70 ; memory prefetch
+ld ; [weak@6.0/70] [global] [L1::evict_normal|L1::evict_unchanged|L1::evict_first|L1::evict_last|L1::no_allocate] [L2::64B@7.4/75|L2::128B@7.4/75|L2::256B@7.4/80] [v2|v4] T=$mem ; d:T*v~ a ; 7.4/70 ; memory prefetch
 ld ; [weak] [global] [L1::evict_normal|L1::evict_unchanged|L1::evict_first|L1::evict_last|L1::no_allocate|ca|cg|cs|lu|cv] L2::cache_hint [L2::64B|L2::128B|L2::256B] [v2|v4] T=$mem ; d:T*v~ a s:u64 ; 7.4/80 ; memory
 ld ; volatile [global|$shared] [L2::64B@7.4/75|L2::128B@7.4/75|L2::256B@7.4/80] [v2|v4] T=$mem ; d:T*v~ a ; 1.1 ; memory prefetch
 ld ; relaxed|acquire $scope [global|$shared] [L2::64B@7.4/75|L2::128B@7.4/75|L2::256B@7.4/80] [v2|v4] T=$mem ; d:T*v~ a ; 6.0/70 ; memory prefetch
@@ -98,7 +101,7 @@ ld ; global nc L1::evict_normal|L1::evict_unchanged|L1::evict_first|L1::evict_la
 ld ; global nc [ca|cg|cs|L1::evict_normal|L1::evict_unchanged|L1::evict_first|L1::evict_last|L1::no_allocate] L2::cache_hint [L2::64B|L2::128B|L2::256B] [v2|v4] T=$mem ; d:T*v~ a s:u64 ; 7.4/80 ; memory
 ld ; [weak|volatile] [global|$shared] T=b128 ; d:T a ; 8.3/70
 ld ; [weak] const|local|param|param::entry|param::func T=b128 ; d:T a ; 8.3/70
-ld ; relaxed|acquire $scope [global|$shared] T=b128 ; d:T a ; 8.3/70
+ld ; relaxed|acquire cta|cluster@7.8/90|gpu|sys@8.4 [global|$shared] T=b128 ; d:T a ; 8.3/70
 ldu ; [global] [v2|v4] T=$mem ; d:T*v~ a ; 2.0/20 ; memory
 st ; [weak@6.0/70] [global|local|param|param::func@8.3|$shared] [wb@2.0/20|cg@2.0/20|cs@2.0/20|wt@2.0/20] [v2|v4] T=$mem ; a s:T*v~ ; ; memory store
 st ; [weak] [global] [L1::evict_normal|L1::evict_unchanged|L1::evict_first|L1::evict_last|L1::no_allocate] [v2|v4] T=$mem ; a s:T*v~ ; 7.4/70 ; memory
@@ -110,10 +113,10 @@ st ; relaxed|release $scope [global] [L1::evict_normal|L1::evict_unchanged|L1::e
 st ; mmio relaxed sys [global] T=$mem ; a s:T~ ; 8.2/70 ; memory
 st ; [weak|volatile] [global|$shared] T=b128 ; a s:T ; 8.3/70
 st ; [weak] local|param|param::func T=b128 ; a s:T ; 8.3/70
-st ; relaxed|release $scope [global|$shared] T=b128 ; a s:T ; 8.3/70
-st.async ; [weak] [shared::cluster] mbarrier::complete_tx::bytes [v2|v4] T=b32|u32|s32|f32|b64|u64|s64|f64 ; a s:T*v a ; 8.1/90
-st.async ; [weak] [shared::cluster] mbarrier::complete_tx::bytes v2|v4 T=f32 ; a s:b32*v a ; 8.1/90
-st.async ; [weak] [shared::cluster] mbarrier::complete_tx::bytes v2|v4 T=f64 ; a s:b64*v a ; 8.1/90
+st ; relaxed|release cta|cluster@7.8/90|gpu|sys@8.4 [global|$shared] T=b128 ; a s:T ; 8.3/70
+st.async ; [weak] [shared::cluster] mbarrier::complete_tx::bytes [v2|v4] T=b32|u32|s32|f32|b64|u64|s64|f64 ; a s:T*v a ; 8.1/90 ; memory
+st.async ; [weak] [shared::cluster] mbarrier::complete_tx::bytes v2|v4 T=f32 ; a s:b32*v a ; 8.1/90 ; memory
+st.async ; [weak] [shared::cluster] mbarrier::complete_tx::bytes v2|v4 T=f64 ; a s:b64*v a ; 8.1/90 ; memory
 `
 
 const tableAtomic = `

@@ -42,7 +42,7 @@ func TestEveryRuleAdmitsWhatItSays(t *testing.T) {
 // excepted reports whether the error is due to a combination of choices that a rule
 // excludes.
 func excepted(err error) bool {
-	for _, s := range []string{"do not go together", "used together", "are allowed", "has no effect", "is for .global", "branchtargets"} {
+	for _, s := range []string{"do not go together", "used together", "are allowed", "has no effect", "is for .global", "branchtargets", "needs a tensor of"} {
 		if strings.Contains(err.Error(), s) {
 			return true
 		}
@@ -81,6 +81,9 @@ func instance(f *Form, i int) (text, line string) {
 	var args []string
 	for _, a := range f.args {
 		args = append(args, operandFor(&a, a.of(&types), vector))
+	}
+	if strings.HasSuffix(f.Name(), ".tensor") {
+		args = tensorOperands(f, op, args)
 	}
 	if f.until.zero() { // generic addresses
 		n.target = max(n.target, 20)
@@ -145,4 +148,32 @@ func operandFor(a *arg, t ptx.Type, vector int) string {
 		r += "|%p1"
 	}
 	return r
+}
+
+// tensorOperands adds coordinates to the tensor map and replaces the operands that depend on the
+// modifiers. args are the operands of the form.
+func tensorOperands(f *Form, op string, args []string) []string {
+	dims := int(op[len(f.Name())+1] - '0')
+	fixed, at := 0, 0
+	for fixed < len(f.args) && f.args[fixed].kind == argAddr {
+		fixed++
+	}
+	if strings.Contains(op, "d.shared") {
+		at = 1
+	}
+	vector := func(reg string, n int) string {
+		return "{" + strings.Repeat(reg+", ", max(n-1, 0)) + reg + "}"
+	}
+	args[at] = "[%b64_1, " + vector("%b32_1", dims) + "]"
+	args = args[:fixed]
+	if strings.Contains(op+".", ".im2col.") {
+		args = append(args, vector("%b16_1", dims-2))
+	}
+	if strings.Contains(op, ".multicast::cluster") {
+		args = append(args, "%b16_1")
+	}
+	if strings.Contains(op, ".L2::cache_hint") {
+		args = append(args, "%b64_1")
+	}
+	return args
 }

@@ -106,6 +106,21 @@ func (a *assembler) instructions(dir, version, target string, lines []string) ([
 	if 10*t.Major+t.Minor >= 53 && version >= "4.2" {
 		head += halves
 	}
+	const tail = "L0:\n\tret;\n}\n"
+	theirs, err := a.judge(dir, target, head, lines, tail)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]verdict, len(lines))
+	for i, line := range lines {
+		out[i] = verdict{what: line, theirs: theirs[i], ours: ours(head + line + "\n" + tail)}
+	}
+	return out, nil
+}
+
+// judge returns why ptxas rejects each instruction, or "" if it accepts it. The head declares the
+// registers %u1 to %u3, besides those of the instructions.
+func (a *assembler) judge(dir, target, head string, lines []string, tail string) ([]string, error) {
 	first := macroLines + strings.Count(head, "\n") + 1
 	theirs := make([]string, len(lines))
 	open := make([]int, len(lines))
@@ -123,7 +138,7 @@ func (a *assembler) instructions(dir, version, target string, lines []string) ([
 		for _, i := range open {
 			b.WriteString(lines[i] + "\n")
 		}
-		b.WriteString("add.wrong.u32 %u1, %u2, %u3;\nL0:\n\tret;\n}\n")
+		b.WriteString("add.wrong.u32 %u1, %u2, %u3;\n" + tail)
 		r, err := a.assemble(dir, b.String(), a.arch(target), "-c")
 		if errors.Is(err, errCrash) && len(open) == 1 {
 			theirs[open[0]] = crashed
@@ -162,14 +177,7 @@ func (a *assembler) instructions(dir, version, target string, lines []string) ([
 		// macro. Halve the batch to find it.
 		return halve()
 	}
-	if err := ask(open); err != nil {
-		return nil, err
-	}
-	out := make([]verdict, len(lines))
-	for i, line := range lines {
-		out[i] = verdict{what: line, theirs: theirs[i], ours: ours(head + line + "\nL0:\n\tret;\n}\n")}
-	}
-	return out, nil
+	return theirs, ask(open)
 }
 
 // ours returns the library's reason for rejecting a text, or "" if it accepts the text.
@@ -188,8 +196,10 @@ func ours(text string) string {
 	return err.Error()
 }
 
+type textHeader struct{ version, target string }
+
 // headers lists PTX versions, each with a target that the version supports.
-var headers = []struct{ version, target string }{
+var headers = []textHeader{
 	{"7.8", "sm_90"}, {"7.8", "sm_80"}, {"7.8", "sm_75"}, {"7.0", "sm_80"}, {"6.4", "sm_70"}, {"6.0", "sm_60"}, {"5.0", "sm_53"},
 	{"3.1", "sm_35"}, {"3.0", "sm_20"}, {"2.3", "sm_20"}, {"1.4", "sm_13"}, {"1.0", "sm_10"},
 	{"8.4", "sm_90a"}, {"8.4", "sm_90"}, {"8.4", "sm_89"}, {"8.1", "sm_90"}, {"8.0", "sm_90a"}, {"9.0", "sm_90a"}, {"9.0", "sm_90"}, {"9.0", "sm_75"}, {"8.8", "sm_90a"}, {"8.6", "sm_90"},

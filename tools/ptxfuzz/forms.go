@@ -42,9 +42,10 @@ var prefixes = []string{"qb", "qu", "hb", "hu", "hs", "b", "u", "s", "f", "bd", 
 
 // maker generates instructions from the rules, and changes most of them so that many are invalid.
 type maker struct {
-	rng   *rand.Rand
-	halfs bool
-	words []string // the modifiers of all instructions
+	rng     *rand.Rand
+	halfs   bool
+	scalars bool     // without vector registers
+	words   []string // the modifiers of all instructions
 }
 
 func pick[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }
@@ -58,12 +59,16 @@ type instruction struct {
 	addr  string
 }
 
-func (i *instruction) String() string {
+func (i *instruction) opcode() string {
 	op := i.name
 	for _, m := range append(append([]string(nil), i.mods...), i.types...) {
 		op += "." + m
 	}
-	return op + " " + strings.Join(i.args, ", ") + ";"
+	return op
+}
+
+func (i *instruction) String() string {
+	return i.opcode() + " " + strings.Join(i.args, ", ") + ";"
 }
 
 // make generates an instruction that matches the form.
@@ -110,11 +115,38 @@ func (m *maker) make(f *isa.Form) *instruction {
 		}
 		in.args = append(in.args, m.operand(o.Kind, t, n))
 	}
+	if strings.HasSuffix(in.name, ".tensor") && m.rng.IntN(8) > 0 {
+		m.tensor(in)
+	}
 	return in
 }
 
 func wider(t ptx.Type) ptx.Type {
 	return map[ptx.Type]ptx.Type{ptx.U16: ptx.U32, ptx.S16: ptx.S32, ptx.U32: ptx.U64, ptx.S32: ptx.S64}[t]
+}
+
+// tensor adds coordinates to the tensor map, and sets the operands that depend on the modifiers.
+func (m *maker) tensor(in *instruction) {
+	all := strings.Join(in.mods, " ")
+	dims := int(in.mods[0][0] - '0')
+	at, fixed := 0, 0
+	if strings.HasPrefix(all[3:], "shared") {
+		at = 1
+	}
+	for fixed < len(in.args) && in.args[fixed][0] == '[' {
+		fixed++
+	}
+	in.args[at] = "[%bd2, " + m.operand("source", ptx.S32, dims) + "]"
+	in.args = in.args[:fixed]
+	if strings.Contains(all+" ", "im2col ") {
+		in.args = append(in.args, m.operand("source", ptx.U16, max(dims-2, 1)))
+	}
+	if strings.Contains(all, "multicast::cluster") {
+		in.args = append(in.args, m.operand("source", ptx.U16, 0))
+	}
+	if strings.Contains(all, "L2::cache_hint") {
+		in.args = append(in.args, m.operand("source", ptx.U64, 0))
+	}
 }
 
 // address returns an address operand in the nth state space that the modifiers select.
@@ -210,7 +242,7 @@ func (m *maker) change(in *instruction, f *isa.Form) {
 var typeWords = strings.Fields("pred b8 u8 s8 b16 u16 s16 f16 bf16 b32 u32 s32 f32 f16x2 bf16x2 tf32 b64 u64 s64 f64")
 
 func (m *maker) other() string {
-	if m.rng.IntN(8) == 0 {
+	if m.rng.IntN(8) == 0 && !m.scalars {
 		return "%" + pick(m.rng, []string{"vh", "vb", "vf", "vd", "wh", "wb", "wf"}) + "1" + pick(m.rng, []string{"", "", ".x", ".w"})
 	}
 	p := pick(m.rng, prefixes)

@@ -3,6 +3,7 @@
 //
 //	-mode mutants ROOT   seeded changes of the project's kernels, loaded on the emulator
 //	-mode forms          instructions generated from the rules, most with a change
+//	-mode build          the same through package build, for random or for the lowest versions
 //	-mode cvt            every conversion with every rounding
 //	-mode texts DIR...   whole files: *.ptx, and PTX in string constants of *.go
 //	-mode lines FILE...  instructions, a line each: 8.4 sm_90a add.u32 %u1, %u2, %u3;
@@ -17,10 +18,10 @@ import (
 )
 
 func main() {
-	mode := flag.String("mode", "mutants", "mutants, forms, cvt, texts or lines")
+	mode := flag.String("mode", "mutants", "mutants, forms, build, cvt, texts or lines")
 	ptxas := flag.String("ptxas", "", "paths of ptxas, separated by commas")
 	seed := flag.Uint64("seed", 1, "of the random choices")
-	n := flag.Int("n", 100, "how many mutants of each family, or instructions of each name and version")
+	n := flag.Int("n", 100, "how many mutants of each family, instructions of each name and version, or built instructions")
 	examples := flag.Int("examples", 3, "how many disagreements to print for each family")
 	only := flag.String("only", "", "instructions or families, separated by commas")
 	after := flag.String("after", "", "only texts of PTX versions after this one")
@@ -47,6 +48,8 @@ func run(mode, ptxas string, seed uint64, n, examples int, only, after, raise st
 	switch mode {
 	case "forms":
 		return forms(assemblers, seed, n, examples, only, after)
+	case "build":
+		return built(assemblers, seed, n, examples)
 	case "cvt":
 		return cvt(assemblers, examples)
 	case "texts":
