@@ -40,6 +40,7 @@ type admission struct {
 
 	restart    func()        // replaces the context; nil without WithRestart
 	restarting bool          // from the loss of the context until restart has ended
+	replacing  bool          // restart runs, which counts as one in busy
 	apart      time.Duration // least time between restarts
 	restarted  time.Time     // end of the last restart
 
@@ -323,6 +324,7 @@ func (a *admission) checkDrained() {
 		}
 	case a.restarting:
 		a.busy++ // until endRestart
+		a.replacing = true
 		go a.restart()
 	}
 }
@@ -482,7 +484,7 @@ func (a *admission) lose(call uint64, err, state error) *LostError {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.lost == nil {
-		a.lost = &LostError{Call: call, Others: max(0, a.inUse()-1), Err: err, state: state}
+		a.lost = &LostError{Call: call, Others: a.othersRunning(call), Err: err, state: state}
 		a.planRestart()
 		a.stats.LastLoss = a.lost
 		a.refuseWaiters(a.lost, &a.stats.Refused.Lost)
@@ -566,8 +568,23 @@ func (a *admission) snapshot() Stats {
 
 // inUse returns the number of busy slots, except one that is being created.
 func (a *admission) inUse() int {
+	n := a.busy
 	if a.growing {
-		return a.busy - 1
+		n--
 	}
-	return a.busy
+	if a.replacing {
+		n--
+	}
+	return n
+}
+
+// othersRunning returns the number of calls in progress except one. It does not count Prepare.
+func (a *admission) othersRunning(call uint64) int {
+	n := 0
+	for _, s := range a.slots {
+		if !s.since.IsZero() && s.call != 0 && s.call != call {
+			n++
+		}
+	}
+	return n
 }

@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"testing"
 	"time"
@@ -73,5 +74,75 @@ func TestLatencyIsCountedInBuckets(t *testing.T) {
 	}
 	if want := time.Hour + 10*time.Second + 100*us + 1; s.LatencySum != want {
 		t.Errorf("the sum is %v, want %v", s.LatencySum, want)
+	}
+}
+
+// A LostError counts the other calls that were running. It counts neither Prepare, which runs no
+// kernel of the recorded function, nor the creation of a replica.
+func TestOthersAreTheCallsThatWereRunning(t *testing.T) {
+	running := func(calls ...uint64) *admission {
+		a := &admission{most: 9, drained: make(chan struct{})}
+		for _, n := range calls {
+			s := new(slot)
+			a.slots = append(a.slots, s)
+			a.working++
+			a.use(s, n)
+		}
+		a.slots = append(a.slots, new(slot)) // idle
+		return a
+	}
+	for _, c := range []struct {
+		what   string
+		a      *admission
+		failed uint64
+		others int
+	}{
+		{"a call that runs alone", running(3), 3, 0},
+		{"a call beside Prepare", running(0, 3), 3, 0},
+		{"a call beside Prepare and two calls", running(3, 0, 4, 5), 3, 2},
+		{"Prepare beside a call", running(3, 0), 0, 1},
+		{"a call that creates a replica beside a call", running(3), 4, 1},
+	} {
+		if c.failed == 4 {
+			c.a.growing = true
+			c.a.busy++
+		}
+		if lost := c.a.lose(c.failed, context.Canceled, context.Canceled); lost.Others != c.others {
+			t.Errorf("%s: %d others, want %d", c.what, lost.Others, c.others)
+		}
+	}
+}
+
+// The text of an error of Close is one line, however many objects could not be released. %+v prints
+// all lines.
+func TestErrorOfCloseIsShort(t *testing.T) {
+	first, second, third := errors.New("stream 1: lost"), errors.New("event 2: lost"), errors.New("event 3: lost")
+	for _, c := range []struct {
+		errs        []error
+		text, whole string
+	}{
+		{[]error{nil, nil}, "", ""},
+		{[]error{nil, first}, "stream 1: lost", "stream 1: lost"},
+		{[]error{first, second}, "stream 1: lost (and 1 more error; %+v prints all)", "stream 1: lost\nevent 2: lost"},
+		{[]error{nil, errors.Join(first, second), third}, "stream 1: lost (and 2 more errors; %+v prints all)", "stream 1: lost\nevent 2: lost\nevent 3: lost"},
+	} {
+		err := closeErrors(c.errs)
+		if err == nil {
+			if c.text != "" {
+				t.Errorf("no error instead of %q", c.text)
+			}
+			continue
+		}
+		if got := fmt.Sprintf("%v|%s|%q|%+v", err, err, err, err); got != fmt.Sprintf("%s|%[1]s|%[1]q|%s", c.text, c.whole) {
+			t.Errorf("got %s", got)
+		}
+		for _, e := range c.errs {
+			if e != nil && !errors.Is(err, e) {
+				t.Errorf("%v is not %v", err, e)
+			}
+		}
+		if !errors.Is(err, first) {
+			t.Errorf("%v is not %v", err, first)
+		}
 	}
 }

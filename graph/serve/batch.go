@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"reflect"
 	"slices"
 	"sync"
 
@@ -67,7 +68,7 @@ var aBatcher = absent.Kind{Name: "batcher", Make: "serve.NewBatcher", Code: driv
 // WithReplicas counts batches that run at the same time. With WithGrowth, a replica is added if more
 // than n calls wait while all replicas run batches. The types of WithRestart are []In and Out.
 //
-// The Batcher retains the example. The caller must close the Batcher before the objects that f
+// The example must not be nil. The Batcher retains it. The caller must close the Batcher before the objects that f
 // refers to.
 func NewBatcher[In, Out any](c *driver.Context, f callable.Func[[]In, Out], example In, opts ...Option) (*Batcher[In, Out], error) {
 	o := options{replicas: 1, queue: defaultQueue}
@@ -78,6 +79,9 @@ func NewBatcher[In, Out any](c *driver.Context, f callable.Func[[]In, Out], exam
 	}
 	if o.queue < 0 {
 		return nil, refusal.Invalid("serve: a queue cannot have %d places", o.queue)
+	}
+	if isNil(example) {
+		return nil, refusal.Invalid("serve: no example: the third argument must be an input with the shape of all inputs, not nil")
 	}
 	examples := make([][]In, len(sizes))
 	for i, n := range sizes {
@@ -106,6 +110,18 @@ func NewBatcher[In, Out any](c *driver.Context, f callable.Func[[]In, Out], exam
 		go b.work(w)
 	}
 	return b, nil
+}
+
+// isNil reports whether an input is a nil pointer, slice, map, function, channel or interface.
+func isNil(in any) bool {
+	if in == nil {
+		return true
+	}
+	switch v := reflect.ValueOf(in); v.Kind() {
+	case reflect.Chan, reflect.Func, reflect.Map, reflect.Pointer, reflect.Slice, reflect.UnsafePointer:
+		return v.IsNil()
+	}
+	return false
 }
 
 // Call adds an input to a batch. It passes the batch's output to use, with the index of the call's

@@ -537,6 +537,9 @@ func TestNewBatcherRefusesWhatCannotWork(t *testing.T) {
 				t.Errorf("%s: %v, %v", c.what, b, err)
 			}
 		}
+		if b, err := serve.NewBatcher(k.C, k.rows, nil); b != nil || !errors.Is(err, invalid) || !strings.Contains(err.Error(), "no example") {
+			t.Errorf("no example: %v, %v", b, err)
+		}
 		for text, o := range map[string]serve.Option{
 			"cannot have 0 calls": serve.WithBatch(0, 0), "cannot be -1ns": serve.WithBatch(2, -1), "a batch of 17 calls": serve.WithBatchSizes(17),
 		} {

@@ -3,9 +3,12 @@ package serve
 import (
 	"errors"
 	"fmt"
+	"io"
+	"strings"
 	"time"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/graph/internal/refusal"
 	"github.com/purecuda/cuda/internal/absent"
 )
 
@@ -54,7 +57,7 @@ func (e *tooLate) Unwrap() error { return ErrTooLate }
 // restart. It matches driver.ErrContextLost and the driver's code.
 type LostError struct {
 	Call   uint64 // number of the call that failed first, in order of arrival; 0 for Prepare
-	Others int    // calls that were running when it failed; any of them may be the cause
+	Others int    // other calls that were running when it failed; any of them may be the cause
 	Err    error  // the first call's error
 
 	Restarting bool  // the Pool tries to continue in a new context, and later calls wait for it
@@ -107,3 +110,41 @@ func (e *LostError) remedy() string {
 	}
 	return "close the pool, and create a new context and a new pool; if that fails, the process must end"
 }
+
+// closeError contains the errors of several objects that could not be released. After a loss of the
+// context, there is an error for each object.
+type closeError struct{ all error }
+
+// closeErrors joins the errors of closing a Pool.
+func closeErrors(errs []error) error {
+	err := refusal.Join(errs)
+	if err == nil || !strings.Contains(err.Error(), "\n") {
+		return err
+	}
+	return &closeError{err}
+}
+
+// Error returns the first error and the number of other errors.
+func (e *closeError) Error() string {
+	first, others, _ := strings.Cut(e.all.Error(), "\n")
+	n, plural := strings.Count(others, "\n")+1, "s"
+	if n == 1 {
+		plural = ""
+	}
+	return fmt.Sprintf("%s (and %d more error%s; %%+v prints all)", first, n, plural)
+}
+
+// Format implements fmt.Formatter. %+v prints all errors, one on each line.
+func (e *closeError) Format(s fmt.State, verb rune) {
+	switch {
+	case verb == 'q':
+		fmt.Fprintf(s, "%q", e.Error())
+	case verb == 'v' && s.Flag('+'):
+		_, _ = io.WriteString(s, e.all.Error())
+	default:
+		_, _ = io.WriteString(s, e.Error())
+	}
+}
+
+// Unwrap returns the joined errors.
+func (e *closeError) Unwrap() error { return e.all }

@@ -96,7 +96,7 @@ func (a *admission) takeAll() []*slot {
 func (a *admission) endRestart(slots []*slot, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.restarting = false
+	a.restarting, a.replacing = false, false
 	if err == nil {
 		a.lost = nil
 		a.restarted = time.Now()

@@ -162,6 +162,9 @@ func TestCallsDuringARestart(t *testing.T) {
 	close(used)
 	w.OK(<-first) // its output was complete
 	<-entered
+	if s := p.Stats(); s.Busy != 0 || s.Replicas != 2 || s.Longest != 0 {
+		t.Errorf("during the restart: %+v", s)
+	}
 	ctx, cancel := context.WithCancel(background)
 	cancelled := start(ctx, p, 0, nil)
 	w.queued(p, 3)

@@ -357,6 +357,9 @@ func (p *Pool[In, Out]) Stats() Stats {
 // Close refuses new calls and ends waiting calls, with errors that match driver.ErrClosed. It waits
 // for running calls, and then closes the replicas. It does not close the objects that the function
 // refers to. A later Close waits for the first one and returns nil.
+//
+// If several objects cannot be released, the error's text contains only the first reason. %+v prints
+// all of them.
 func (p *Pool[In, Out]) Close() error {
 	if !p.exists() {
 		return nil
@@ -372,7 +375,7 @@ func (p *Pool[In, Out]) Close() error {
 	for _, s := range p.a.slots {
 		errs = append(errs, p.close(p.of(s)))
 	}
-	return refusal.Join(errs)
+	return closeErrors(errs)
 }
 
 // leave stores the first error of closing a replica that is created again, for Close to return.

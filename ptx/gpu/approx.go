@@ -1,5 +1,7 @@
 package gpu
 
+import "github.com/purecuda/cuda/internal/softfloat"
+
 // The functions in this file map to the approximate instructions of the hardware, whose largest
 // errors the PTX documentation lists. Their results differ between architectures. Run computes the
 // same results as the emulator.
@@ -7,48 +9,48 @@ package gpu
 // ApproxSin returns an approximate sine (sin.approx.f32). It is inaccurate for large x.
 //
 //gpu:intrinsic
-func ApproxSin(x float32) float32 { return approx(x, sin) }
+func ApproxSin(x float32) float32 { return approx(x, "sin") }
 
 // ApproxCos returns an approximate cosine (cos.approx.f32). It is inaccurate for large x.
 //
 //gpu:intrinsic
-func ApproxCos(x float32) float32 { return approx(x, cos) }
+func ApproxCos(x float32) float32 { return approx(x, "cos") }
 
 // ApproxExp2 returns an approximation of 2 to the power of x (ex2.approx.f32).
 //
 //gpu:intrinsic
-func ApproxExp2(x float32) float32 { return approx(x, exp2) }
+func ApproxExp2(x float32) float32 { return approx(x, "ex2") }
 
 // ApproxLog2 returns an approximate binary logarithm (lg2.approx.f32).
 //
 //gpu:intrinsic
-func ApproxLog2(x float32) float32 { return approx(x, log2) }
+func ApproxLog2(x float32) float32 { return approx(x, "lg2") }
 
 // ApproxRcp returns an approximation of 1/x (rcp.approx.f32).
 //
 //gpu:intrinsic
-func ApproxRcp(x float32) float32 { return approx(x, rcp) }
+func ApproxRcp(x float32) float32 { return approx(x, "rcp") }
 
 // ApproxRsqrt returns an approximation of 1/sqrt(x) (rsqrt.approx.f32).
 //
 //gpu:intrinsic
-func ApproxRsqrt(x float32) float32 { return approx(x, rsqrt) }
+func ApproxRsqrt(x float32) float32 { return approx(x, "rsqrt") }
 
 // ApproxSqrt returns an approximate square root (sqrt.approx.f32).
 //
 //gpu:intrinsic
-func ApproxSqrt(x float32) float32 { return approx(x, sqrt) }
+func ApproxSqrt(x float32) float32 { return approx(x, "sqrt") }
 
 // ApproxTanh returns an approximate hyperbolic tangent (tanh.approx.f32). It requires sm_75.
 //
 //gpu:intrinsic
-func ApproxTanh(x float32) float32 { return approx(x, tanh) }
+func ApproxTanh(x float32) float32 { return approx(x, "tanh") }
 
 // ApproxDiv returns an approximation of x/y (div.approx.f32). If y is finite and above 2^126 in
 // magnitude, the result is 0 for a finite x.
 //
 //gpu:intrinsic
-func ApproxDiv(x, y float32) float32 { return divApprox(x, y) }
+func ApproxDiv(x, y float32) float32 { return softfloat.DivApprox(x, y, softfloat.RN) }
 
 // ApproxExp returns an approximation of e to the power of x, by ApproxExp2.
 func ApproxExp(x float32) float32 { return ApproxExp2(float32(x * 1.4426950408889634)) }

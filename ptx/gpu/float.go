@@ -1,6 +1,9 @@
 package gpu
 
-import "github.com/purecuda/cuda/ptx/num"
+import (
+	"github.com/purecuda/cuda/internal/softfloat"
+	"github.com/purecuda/cuda/ptx/num"
+)
 
 // Float lists the types with directed rounding.
 type Float interface{ ~float32 | ~float64 }
@@ -25,28 +28,28 @@ func FMA[T Float](a, b, c T) T { return FMARound(a, b, c, ToNearestEven) }
 //
 //gpu:intrinsic
 func AddRound[T Float](a, b T, mode Rounding) T {
-	return round2(a, b, mode, addF32, addF64)
+	return round2(a, b, mode, softfloat.AddF32, softfloat.AddF64)
 }
 
 // SubRound returns a-b, rounded in a constant mode. It is never fused with a multiplication.
 //
 //gpu:intrinsic
 func SubRound[T Float](a, b T, mode Rounding) T {
-	return round2(a, -b, mode, addF32, addF64)
+	return round2(a, -b, mode, softfloat.AddF32, softfloat.AddF64)
 }
 
 // MulRound returns a*b, rounded in a constant mode. It is never fused with an addition.
 //
 //gpu:intrinsic
 func MulRound[T Float](a, b T, mode Rounding) T {
-	return round2(a, b, mode, mulF32, mulF64)
+	return round2(a, b, mode, softfloat.MulF32, softfloat.MulF64)
 }
 
 // DivRound returns a/b, rounded in a constant mode.
 //
 //gpu:intrinsic
 func DivRound[T Float](a, b T, mode Rounding) T {
-	return round2(a, b, mode, divF32, divF64)
+	return round2(a, b, mode, softfloat.DivF32, softfloat.DivF64)
 }
 
 // FMARound returns a*b+c, rounded once in a constant mode.
@@ -58,14 +61,14 @@ func FMARound[T Float](a, b, c T, mode Rounding) T { return fmaRound(a, b, c, mo
 //
 //gpu:intrinsic
 func SqrtRound[T Float](a T, mode Rounding) T {
-	return round1(a, mode, sqrtF32, sqrtF64)
+	return round1(a, mode, softfloat.SqrtF32, softfloat.SqrtF64)
 }
 
 // RcpRound returns 1/a, rounded in a constant mode.
 //
 //gpu:intrinsic
 func RcpRound[T Float](a T, mode Rounding) T {
-	return round2(1, a, mode, divF32, divF64)
+	return round2(1, a, mode, softfloat.DivF32, softfloat.DivF64)
 }
 
 // RoundInt returns a rounded to an integral value in a constant mode (cvt.rni and similar).

@@ -1,67 +1,146 @@
 package gpu
 
 import (
+	"fmt"
 	"math"
+	"unsafe"
 
+	"github.com/purecuda/cuda/internal/softfloat"
 	"github.com/purecuda/cuda/ptx/num"
 )
 
-func addF32(a, b float32, _ Rounding) float32 { return a + b }
-func mulF32(a, b float32, _ Rounding) float32 { return a * b }
-func divF32(a, b float32, _ Rounding) float32 { return a / b }
-func sqrtF32(a float32, _ Rounding) float32   { return float32(math.Sqrt(float64(a))) }
-func addF64(a, b float64, _ Rounding) float64 { return a + b }
-func mulF64(a, b float64, _ Rounding) float64 { return a * b }
-func divF64(a, b float64, _ Rounding) float64 { return a / b }
-func sqrtF64(a float64, _ Rounding) float64   { return math.Sqrt(a) }
-
-func round2[T Float](a, b T, mode Rounding, f32 func(a, b float32, mode Rounding) float32, f64 func(a, b float64, mode Rounding) float64) T {
-	if isFloat32[T]() {
-		return T(f32(float32(a), float32(b), mode))
+// modeOf returns the mode of package softfloat. Both packages list the modes in one order.
+func modeOf(mode Rounding) softfloat.Mode {
+	if mode > ToPositiveInf {
+		panic(fmt.Errorf("%d is not a rounding mode", mode))
 	}
-	return T(f64(float64(a), float64(b), mode))
-}
-
-func round1[T Float](a T, mode Rounding, f32 func(a float32, mode Rounding) float32, f64 func(a float64, mode Rounding) float64) T {
-	if isFloat32[T]() {
-		return T(f32(float32(a), mode))
-	}
-	return T(f64(float64(a), mode))
-}
-
-func fmaRound[T Float](a, b, c T, _ Rounding) T {
-	if isFloat32[T]() {
-		return T(num.FMA(float32(a), float32(b), float32(c)))
-	}
-	return T(math.FMA(float64(a), float64(b), float64(c)))
+	return softfloat.RN + softfloat.Mode(mode)
 }
 
 // isFloat32 reports whether T has the precision of float32.
-func isFloat32[T Float]() bool { x := T(1 << 24); return x+1 == x }
+func isFloat32[T Float]() bool { return unsafe.Sizeof(*new(T)) == 4 }
 
-func integral(x float64, mode Rounding) float64 {
-	switch mode {
-	case ToZero:
-		return math.Trunc(x)
-	case ToNegativeInf:
-		return math.Floor(x)
-	case ToPositiveInf:
-		return math.Ceil(x)
+type (
+	binary32 = func(a, b float32, mode softfloat.Mode) float32
+	binary64 = func(a, b float64, mode softfloat.Mode) float64
+	unary32  = func(a float32, mode softfloat.Mode) float32
+	unary64  = func(a float64, mode softfloat.Mode) float64
+)
+
+func round2[T Float](a, b T, mode Rounding, f32 binary32, f64 binary64) T {
+	if isFloat32[T]() {
+		return T(f32(float32(a), float32(b), modeOf(mode)))
 	}
-	return math.RoundToEven(x)
+	return T(f64(float64(a), float64(b), modeOf(mode)))
 }
 
-func convert[T, F num.Number](x F, _ Rounding) T { return num.To[T](x) }
+func round1[T Float](a T, mode Rounding, f32 unary32, f64 unary64) T {
+	if isFloat32[T]() {
+		return T(f32(float32(a), modeOf(mode)))
+	}
+	return T(f64(float64(a), modeOf(mode)))
+}
 
-func approx(x float32, f func(float64) float64) float32 { return float32(f(float64(x))) }
+func fmaRound[T Float](a, b, c T, mode Rounding) T {
+	if isFloat32[T]() {
+		return T(softfloat.FMAF32Mode(float32(a), float32(b), float32(c), modeOf(mode)))
+	}
+	return T(softfloat.FMAF64(float64(a), float64(b), float64(c), modeOf(mode)))
+}
 
-func sin(x float64) float64   { return math.Sin(x) }
-func cos(x float64) float64   { return math.Cos(x) }
-func exp2(x float64) float64  { return math.Exp2(x) }
-func log2(x float64) float64  { return math.Log2(x) }
-func rcp(x float64) float64   { return 1 / x }
-func rsqrt(x float64) float64 { return 1 / math.Sqrt(x) }
-func sqrt(x float64) float64  { return math.Sqrt(x) }
-func tanh(x float64) float64  { return math.Tanh(x) }
+func integral(x float64, mode Rounding) float64 {
+	return math.Copysign(softfloat.Integral(x, modeOf(mode)), x)
+}
 
-func divApprox(a, b float32) float32 { return a / b }
+// approx computes an approximate function as the emulator does.
+func approx(x float32, name string) float32 {
+	return softfloat.Canonical(float32(softfloat.Function(name)(float64(x))))
+}
+
+// convert follows the rules of the instruction cvt, with .sat for integer results.
+func convert[T, F num.Number](x F, mode Rounding) T {
+	m := modeOf(mode)
+	bits, signed, toInt := integerType[T]()
+	mag, neg, fromInt := integerOf(x)
+	switch {
+	case toInt && fromInt:
+		return num.To[T](x)
+	case toInt:
+		return valueOf[T](toInteger(num.To[float64](x), m, bits, signed, unsafe.Sizeof(x) == 8))
+	}
+	var y T
+	switch p := any(&y).(type) {
+	case *float64:
+		if *p = num.To[float64](x); fromInt {
+			*p = softfloat.IntToF64(mag, neg, m)
+		}
+	case *float32:
+		if fromInt {
+			*p = softfloat.IntToF32(mag, neg, m)
+		} else {
+			*p = softfloat.ToF32(num.To[float64](x), m)
+		}
+	case *num.F16:
+		*p = num.F16FromBits(uint16(softfloat.Encode(odd(x), 10, 5, m)))
+	case *num.BF16:
+		*p = num.BF16FromBits(uint16(softfloat.Encode(odd(x), 7, 8, m)))
+	default:
+		if mode != ToNearestEven {
+			panic(fmt.Errorf("Convert to %T rounds only to nearest", y))
+		}
+		return num.To[T](x)
+	}
+	return y
+}
+
+// odd returns the value of x, rounded to odd if it is an integer that float64 cannot represent.
+func odd[F num.Number](x F) float64 {
+	mag, neg, ok := integerOf(x)
+	if !ok {
+		return num.To[float64](x)
+	}
+	f := softfloat.IntToF64(mag, false, softfloat.RZ)
+	if uint64(f) != mag {
+		f = math.Float64frombits(math.Float64bits(f) | 1)
+	}
+	if neg {
+		return -f
+	}
+	return f
+}
+
+// toInteger converts x to an integer type and returns its bits.
+func toInteger(x float64, m softfloat.Mode, bits uint, signed, wide bool) uint64 {
+	switch {
+	case x == x:
+		return softfloat.FloatToInt(softfloat.Integral(x, m), bits, signed)
+	case bits == 64 || wide:
+		return 1 << (bits - 1)
+	}
+	return 0
+}
+
+// integerType returns the size and the signedness of T if it is an integer type.
+func integerType[T num.Number]() (bits uint, signed, ok bool) {
+	var x T
+	bits = 8 * uint(unsafe.Sizeof(x))
+	switch any(x).(type) {
+	case int8, int16, int32, int64, int:
+		return bits, true, true
+	case uint8, uint16, uint32, uint64, uint:
+		return bits, false, true
+	}
+	return bits, false, false
+}
+
+// integerOf returns the magnitude and the sign of x if it is an integer.
+func integerOf[F num.Number](x F) (mag uint64, neg, ok bool) {
+	_, signed, ok := integerType[F]()
+	if !ok {
+		return 0, false, false
+	}
+	if i := num.To[int64](x); signed && i < 0 {
+		return -uint64(i), true, true
+	}
+	return num.To[uint64](x), false, true
+}

@@ -33,7 +33,7 @@ var layers = []layer{
 	{"driver/emulator", list(leaves, "loader", "driver/cu", "driver/image", "driver/emulator/internal/", "ptx", "ptx/isa", "ptx/num"), all},
 	{"driver/emulator/internal/jit", list(leaves, "loader", "driver/cu", "driver/image", "driver/emulator/internal/", "ptx", "ptx/isa", "ptx/num"), nil},
 	{"driver/emulator/internal/advice", list(leaves, "loader", "driver/cu"), nil},
-	{"driver/emulator/internal/order", list(nil, "driver/emulator/internal/", "ptx", "ptx/num"), nil},
+	{"driver/emulator/internal/order", list(leaves, "driver/emulator/internal/", "ptx", "ptx/num"), nil},
 	{"driver/emulator/internal/coredump", list(leaves, "loader", "driver/cu"), nil},
 	{"driver/emulator/internal/spec", list(leaves, "loader", "driver/cu"), nil},
 	{"driver/emulator/internal/transfer", list(leaves, "loader", "driver/cu", "driver/emulator/internal/", "ptx", "ptx/num"), nil},
@@ -44,8 +44,8 @@ var layers = []layer{
 	{"driver/emulator/internal/clock", nil, nil},
 	{"driver/emulator/internal/lacking", nil, nil},
 	{"driver/emulator/internal/launch", list(leaves, "loader", "driver/cu", "driver/emulator/internal/", "ptx", "ptx/num"), nil},
-	{"driver/emulator/internal/lazymem", nil, list(nil, "driver/emulator/internal/vm", "ptx", "ptx/num")},
-	{"driver/emulator/internal/vm", list(nil, "driver/emulator/internal/lazymem", "ptx", "ptx/num"), list(nil, "ptx/isa")},
+	{"driver/emulator/internal/lazymem", nil, list(leaves, "driver/emulator/internal/vm", "ptx", "ptx/num")},
+	{"driver/emulator/internal/vm", list(leaves, "driver/emulator/internal/lazymem", "ptx", "ptx/num"), list(nil, "ptx/isa")},
 	{"driver/anywhere", list(typed, "driver/emulator", "driver/emulator/internal/", "ptx/isa", "ptx/num"), all},
 	{"driver/cudatest", list(typed, "driver/trace", "driver/emulator", "driver/emulator/internal/", "ptx/isa", "ptx/num"), all},
 	{"driver", list(list(leaves, shared...), "loader", "driver/cu", "driver/image", "ptx"), all},
@@ -79,16 +79,15 @@ var layers = []layer{
 
 	{"ptx", nil, list(typed, "internal/ptxtest")},
 	{"ptx/num", nil, nil},
-	{"ptx/gpu", list(nil, "ptx/num", "ptx/internal/softfloat"), all},
+	{"ptx/gpu", list(nil, "ptx/num", "internal/softfloat"), all},
 	{"ptx/isa", list(nil, "ptx"), list(leaves, "internal/ptxtest")},
 	{"ptx/build", list(nil, "ptx", "ptx/isa", "ptx/num"), all},
-	{"ptx/gpu", list(nil, "ptx/num", "ptx/internal/"), all},
 	{"ptx/gpu/math", nil, all},
-	{"ptx/gpu/math32", list(nil, "ptx/num", "ptx/gpu", "internal/softfloat", "ptx/internal/softfloat"), all},
+	{"ptx/gpu/math32", list(nil, "ptx/num", "ptx/gpu", "internal/softfloat"), all},
 	{"ptx/go2ptx", list(nil, "ptx", "ptx/isa", "ptx/num", "ptx/build", "ptx/gpu", "ptx/internal/", "ptx/go2ptx/internal/"), all},
 	{"ptx/go2ptx/internal/ir", list(nil, "ptx/num"), all},
 	{"ptx/go2ptx/internal/irtest", list(nil, "ptx/num", "ptx/go2ptx/internal/ir"), all},
-	{"ptx/go2ptx/internal/source", list(nil, "ptx/num", "ptx/go2ptx/internal/ir"), all},
+	{"ptx/go2ptx/internal/source", nil, all},
 	{"ptx/go2ptx/internal/lower", list(nil, "ptx/num", "ptx/go2ptx/internal/ir", "ptx/go2ptx/internal/source"), all},
 	{"ptx/go2ptx/internal/opt", list(nil, "ptx/num", "ptx/go2ptx/internal/ir"), all},
 	{"ptx/go2ptx/internal/emit", list(nil, "ptx", "ptx/isa", "ptx/num", "ptx/build", "ptx/go2ptx/internal/ir"), all},
@@ -109,6 +108,7 @@ var layers = []layer{
 	{"internal/launch", list(leaves, "loader", "driver/cu", "internal/hostthread", "internal/kernelfault", "internal/life"), all},
 	{"internal/launchers", list(typed, "ptx/num"), all},
 	{"internal/hint", nil, nil},
+	{"internal/softfloat", nil, nil},
 	{"internal/zstd", nil, nil},
 	{"internal/faulty", list(nil, "loader"), nil},
 	{"internal/", all, all}, // for tests
@@ -119,7 +119,7 @@ var (
 	all = []string{"all"}
 	// leaves lists packages that any package may import. They import no other package of the
 	// module.
-	leaves = []string{"internal/absent", "internal/hint", "internal/zstd"}
+	leaves = []string{"internal/absent", "internal/hint", "internal/softfloat", "internal/zstd"}
 	// typed is package driver and its dependencies.
 	typed = list(list(leaves, shared...), "loader", "driver/cu", "driver/image", "driver", "ptx")
 	// ofGraph is package graph and its dependencies.

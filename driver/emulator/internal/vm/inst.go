@@ -3,6 +3,7 @@ package vm
 import (
 	"strings"
 
+	"github.com/purecuda/cuda/internal/softfloat"
 	"github.com/purecuda/cuda/ptx"
 )
 
@@ -236,17 +237,17 @@ const (
 	flagOOB
 )
 
-type rounding uint8
+type rounding = softfloat.Mode
 
 const (
-	roundNone rounding = iota
-	roundRN
-	roundRZ
-	roundRM
-	roundRP
-	roundRNA
-	roundRS
-	roundInt // added to a direction above for .rni, .rzi, .rmi and .rpi
+	roundNone = softfloat.None
+	roundRN   = softfloat.RN
+	roundRZ   = softfloat.RZ
+	roundRM   = softfloat.RM
+	roundRP   = softfloat.RP
+	roundRNA  = softfloat.RNA
+	roundRS   = roundRNA + 1
+	roundInt  = roundRNA + 2 // added to a direction above for .rni, .rzi, .rmi and .rpi
 )
 
 var flagNames = map[string]flag{

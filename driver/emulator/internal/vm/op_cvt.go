@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/purecuda/cuda/internal/softfloat"
 	"github.com/purecuda/cuda/ptx"
 	"github.com/purecuda/cuda/ptx/num"
 )
@@ -187,7 +188,7 @@ func cvtFloatInt(dt, st ptx.Type, f *form) execFunc {
 		if x != x {
 			return nanToInt(st, dw)
 		}
-		return extend(floatToInt(roundIntegral(x, r), dw, ds), dw, false)
+		return extend(softfloat.FloatToInt(softfloat.Integral(x, r), dw, ds), dw, false)
 	})
 }
 
@@ -210,29 +211,6 @@ func f32ToS32(x float32) int32 {
 		return -1 << 31
 	}
 	return int32(x)
-}
-
-// floatToInt converts an integral value to an integer type with saturation.
-func floatToInt(x float64, dw uint, ds bool) uint64 {
-	if ds {
-		limit := math.Ldexp(1, int(dw)-1)
-		switch {
-		case x >= limit:
-			return 1<<(dw-1) - 1
-		case x < -limit:
-			return ^uint64(0) << (dw - 1)
-		}
-		return uint64(int64(x))
-	}
-	switch {
-	case x <= 0:
-		return 0
-	case x >= math.Ldexp(1, int(dw)):
-		return ^uint64(0) >> (64 - dw)
-	case x >= 1<<63:
-		return uint64(x-1<<63) | 1<<63
-	}
-	return uint64(x)
 }
 
 // cvtIntFloat returns the conversion from an integer type to a floating-point format, or nil.
@@ -264,13 +242,13 @@ func cvtIntFloat(dt, st ptx.Type, f *form) execFunc {
 		mag, neg := magnitude(a)
 		switch dt {
 		case ptx.F64:
-			x := intToF64(mag, neg, r)
+			x := softfloat.IntToF64(mag, neg, r)
 			if sat {
 				x = saturate64(x)
 			}
 			return math.Float64bits(x)
 		case ptx.F32:
-			return uint64(math.Float32bits(finish32(intToF32(mag, neg, r), false, sat)))
+			return uint64(math.Float32bits(finish32(softfloat.IntToF32(mag, neg, r), false, sat)))
 		}
 		return write(float64(intToF32Odd(mag, neg)))
 	})
@@ -278,7 +256,7 @@ func cvtIntFloat(dt, st ptx.Type, f *form) execFunc {
 
 // intToF32Odd returns mag, negated if neg is set, rounded to odd with 53 bits of precision.
 func intToF32Odd(mag uint64, neg bool) float64 {
-	x := intToF64(mag, false, roundRZ)
+	x := softfloat.IntToF64(mag, false, roundRZ)
 	if uint64(x) != mag {
 		x = math.Float64frombits(math.Float64bits(x) | 1)
 	}
@@ -303,7 +281,7 @@ func floatTo(t ptx.Type, r rounding, ftz, sat bool) func(float64) uint64 {
 			if x = clip(x); x != x {
 				return canonicalNaN
 			}
-			y := toF32(x, r)
+			y := softfloat.ToF32(x, r)
 			if ftz {
 				y = flush(y)
 			}
@@ -368,7 +346,7 @@ func cvtFloat(dt, st ptx.Type, f *form) execFunc {
 			return keep(a)
 		}
 		if integral {
-			x = math.Copysign(roundIntegral(x, r-roundInt), x)
+			x = math.Copysign(softfloat.Integral(x, r-roundInt), x)
 		}
 		if relu && x <= 0 {
 			x = 0

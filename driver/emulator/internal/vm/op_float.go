@@ -3,6 +3,7 @@ package vm
 import (
 	"math"
 
+	"github.com/purecuda/cuda/internal/softfloat"
 	"github.com/purecuda/cuda/ptx"
 )
 
@@ -33,16 +34,16 @@ func execAddF32(w *warp, in *inst, m uint32) {
 	d, a, b := col[float32](w, in.d), col[float32](w, in.a), col[float32](w, in.b)
 	if m == full {
 		for i := 0; i < lanes; i += 4 {
-			d[i] = canonicalF32(a[i] + b[i])
-			d[i+1] = canonicalF32(a[i+1] + b[i+1])
-			d[i+2] = canonicalF32(a[i+2] + b[i+2])
-			d[i+3] = canonicalF32(a[i+3] + b[i+3])
+			d[i] = softfloat.Canonical(a[i] + b[i])
+			d[i+1] = softfloat.Canonical(a[i+1] + b[i+1])
+			d[i+2] = softfloat.Canonical(a[i+2] + b[i+2])
+			d[i+3] = softfloat.Canonical(a[i+3] + b[i+3])
 		}
 		return
 	}
 	for ; m != 0; m &= m - 1 {
 		i := first(m)
-		d[i] = canonicalF32(a[i] + b[i])
+		d[i] = softfloat.Canonical(a[i] + b[i])
 	}
 }
 
@@ -52,13 +53,13 @@ func execSubF32(w *warp, in *inst, m uint32) {
 	d, a, b := col[float32](w, in.d), col[float32](w, in.a), col[float32](w, in.b)
 	if m == full {
 		for i := range d {
-			d[i] = canonicalF32(a[i] - b[i])
+			d[i] = softfloat.Canonical(a[i] - b[i])
 		}
 		return
 	}
 	for ; m != 0; m &= m - 1 {
 		i := first(m)
-		d[i] = canonicalF32(a[i] - b[i])
+		d[i] = softfloat.Canonical(a[i] - b[i])
 	}
 }
 
@@ -68,16 +69,16 @@ func execMulF32(w *warp, in *inst, m uint32) {
 	d, a, b := col[float32](w, in.d), col[float32](w, in.a), col[float32](w, in.b)
 	if m == full {
 		for i := 0; i < lanes; i += 4 {
-			d[i] = canonicalF32(a[i] * b[i])
-			d[i+1] = canonicalF32(a[i+1] * b[i+1])
-			d[i+2] = canonicalF32(a[i+2] * b[i+2])
-			d[i+3] = canonicalF32(a[i+3] * b[i+3])
+			d[i] = softfloat.Canonical(a[i] * b[i])
+			d[i+1] = softfloat.Canonical(a[i+1] * b[i+1])
+			d[i+2] = softfloat.Canonical(a[i+2] * b[i+2])
+			d[i+3] = softfloat.Canonical(a[i+3] * b[i+3])
 		}
 		return
 	}
 	for ; m != 0; m &= m - 1 {
 		i := first(m)
-		d[i] = canonicalF32(a[i] * b[i])
+		d[i] = softfloat.Canonical(a[i] * b[i])
 	}
 }
 
@@ -87,11 +88,11 @@ func execDivF32(w *warp, in *inst, m uint32) {
 	d, a, b := col[float32](w, in.d), col[float32](w, in.a), col[float32](w, in.b)
 	for ; m != 0; m &= m - 1 {
 		i := first(m)
-		d[i] = canonicalF32(a[i] / b[i])
+		d[i] = softfloat.Canonical(a[i] / b[i])
 	}
 }
 
-// execFmaF32 is fma.rn.f32. See fmaF32 for why the result is correctly rounded.
+// execFmaF32 is fma.rn.f32. See softfloat.FMAF32 for why the result is correctly rounded.
 //
 //go:norace
 //go:nocheckptr
@@ -100,9 +101,8 @@ func execFmaF32(w *warp, in *inst, m uint32) {
 	if m == full {
 		for i := range d {
 			s := float64(float64(a[i])*float64(b[i])) + float64(c[i])
-			u := math.Float64bits(s)
-			if u&0x1fffffff == 0x10000000 || u&^(1<<63)-quickFma > infinity64-quickFma {
-				d[i] = canonicalF32(float32(fmaOdd(float64(a[i]), float64(b[i]), float64(c[i]))))
+			if softfloat.RoundsTwice(s) {
+				d[i] = softfloat.Canonical(float32(softfloat.FMAOdd(float64(a[i]), float64(b[i]), float64(c[i]))))
 			} else {
 				d[i] = float32(s)
 			}
@@ -111,7 +111,7 @@ func execFmaF32(w *warp, in *inst, m uint32) {
 	}
 	for ; m != 0; m &= m - 1 {
 		i := first(m)
-		d[i] = fmaF32(a[i], b[i], c[i])
+		d[i] = softfloat.FMAF32(a[i], b[i], c[i])
 	}
 }
 
@@ -131,7 +131,7 @@ func execFmaF64(w *warp, in *inst, m uint32) {
 // tiny reports whether x, rounded with an unlimited exponent range, is below the smallest normal
 // number in magnitude. x is exact or rounded to odd.
 func tiny(x float64, r rounding) bool {
-	return math.Abs(float64(toF32(x*0x1p64, r))) < smallest32*0x1p64
+	return math.Abs(float64(softfloat.ToF32(x*0x1p64, r))) < smallest32*0x1p64
 }
 
 // mode32 builds a binary f32 instruction from op and the form's rounding, .ftz and .sat.
@@ -160,7 +160,7 @@ func tiny32(op string, r rounding) func(a, b float32) bool {
 	case "mul":
 		return func(a, b float32) bool { return tiny(float64(a)*float64(b), r) }
 	case "div":
-		return func(a, b float32) bool { return tiny(divOdd(float64(a), float64(b)), r) }
+		return func(a, b float32) bool { return tiny(softfloat.DivOdd(float64(a), float64(b)), r) }
 	}
 	return func(a, b float32) bool { return false } // a sum of normal numbers in this range is exact
 }
@@ -213,25 +213,25 @@ func binaryF32(f *form) execFunc {
 		if f.plain() {
 			return execAddF32
 		}
-		return mode32(f, addF32)
+		return mode32(f, softfloat.AddF32)
 	case "sub":
 		if f.plain() {
 			return execSubF32
 		}
-		return mode32(f, func(a, b float32, r rounding) float32 { return addF32(a, -b, r) })
+		return mode32(f, func(a, b float32, r rounding) float32 { return softfloat.AddF32(a, -b, r) })
 	case "mul":
 		if f.plain() {
 			return execMulF32
 		}
-		return mode32(f, mulF32)
+		return mode32(f, softfloat.MulF32)
 	case "div":
 		if f.has(flagApprox) {
-			return mode32(f, divApprox)
+			return mode32(f, softfloat.DivApprox)
 		}
 		if f.plain() {
 			return execDivF32
 		}
-		return mode32(f, divF32)
+		return mode32(f, softfloat.DivF32)
 	}
 	return nil
 }
@@ -247,20 +247,20 @@ func binaryF64(f *form) execFunc {
 		if rn {
 			return execAddF64
 		}
-		return binary64(func(a, b float64) float64 { return addF64(a, b, r) })
+		return binary64(func(a, b float64) float64 { return softfloat.AddF64(a, b, r) })
 	case "sub":
 		if rn {
 			return execSubF64
 		}
-		return binary64(func(a, b float64) float64 { return addF64(a, -b, r) })
+		return binary64(func(a, b float64) float64 { return softfloat.AddF64(a, -b, r) })
 	case "mul":
 		if rn {
 			return execMulF64
 		}
-		return binary64(func(a, b float64) float64 { return mulF64(a, b, r) })
+		return binary64(func(a, b float64) float64 { return softfloat.MulF64(a, b, r) })
 	case "div":
 		return lane2(func(a, b float64) float64 {
-			q := divF64(a, b, r)
+			q := softfloat.DivF64(a, b, r)
 			if q != q {
 				return nanOf(b, a) // a division prefers the dividend's NaN
 			}
@@ -275,9 +275,9 @@ func binaryF64(f *form) execFunc {
 func pairF32(f *form) execFunc {
 	r, ftz, sat := f.rounding(), f.has(flagFtz), f.has(flagSat)
 	op := map[string]func(a, b float32) float32{
-		"add": func(a, b float32) float32 { return addF32(a, b, r) },
-		"sub": func(a, b float32) float32 { return addF32(a, -b, r) },
-		"mul": func(a, b float32) float32 { return mulF32(a, b, r) },
+		"add": func(a, b float32) float32 { return softfloat.AddF32(a, b, r) },
+		"sub": func(a, b float32) float32 { return softfloat.AddF32(a, -b, r) },
+		"mul": func(a, b float32) float32 { return softfloat.MulF32(a, b, r) },
 	}[f.op.Name]
 	if op == nil {
 		return nil
@@ -317,8 +317,8 @@ func lowerFma(l *lowerer, i *ptx.Instr, f *form) {
 		if ftz {
 			a, b, c = flush(a), flush(b), flush(c)
 		}
-		x := fmaF32Mode(a, b, c, r)
-		if ftz && math.Abs(float64(x)) == smallest32 && tiny(fmaOdd(float64(a), float64(b), float64(c)), r) {
+		x := softfloat.FMAF32Mode(a, b, c, r)
+		if ftz && math.Abs(float64(x)) == smallest32 && tiny(softfloat.FMAOdd(float64(a), float64(b), float64(c)), r) {
 			x = float32(math.Copysign(0, float64(x)))
 		}
 		return finish32(x, ftz, sat)
@@ -332,7 +332,7 @@ func lowerFma(l *lowerer, i *ptx.Instr, f *form) {
 		l.simple3(i, t, execFmaF64)
 	case t == ptx.F64 && f.flags == 0:
 		l.simple3(i, t, lane3(func(a, b, c float64) float64 {
-			x := fmaF64(a, b, c, r)
+			x := softfloat.FMAF64(a, b, c, r)
 			if x != x {
 				return nanOf(nanOrNumber(a, c), b)
 			}

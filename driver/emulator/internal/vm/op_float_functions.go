@@ -3,23 +3,9 @@ package vm
 import (
 	"math"
 
+	"github.com/purecuda/cuda/internal/softfloat"
 	"github.com/purecuda/cuda/ptx"
 )
-
-// divApprox is div.approx.f32. For finite divisors above 2^126 in magnitude, it returns a signed
-// zero if the dividend is finite, and otherwise a NaN.
-func divApprox(a, b float32, _ rounding) float32 {
-	if x := math.Abs(float64(b)); x > 0x1p126 && !math.IsInf(x, 0) {
-		switch {
-		case a != a || math.IsInf(float64(a), 0):
-			return math.Float32frombits(canonicalNaN)
-		case math.Signbit(float64(a)) != math.Signbit(float64(b)):
-			return float32(math.Copysign(0, -1))
-		}
-		return 0
-	}
-	return canonicalF32(a / b)
-}
 
 type minmax struct {
 	max, nan, xorsign, abs bool
@@ -162,9 +148,9 @@ func (l *lowerer) floatAbsNeg(i *ptx.Instr, f *form) {
 	case t == ptx.F32 && ftz:
 		exec = lane1(func(a float32) float32 {
 			if neg {
-				return canonicalF32(-flush(a))
+				return softfloat.Canonical(-flush(a))
 			}
-			return canonicalF32(float32(math.Abs(float64(flush(a)))))
+			return softfloat.Canonical(float32(math.Abs(float64(flush(a)))))
 		})
 	case t == ptx.F32 && neg:
 		exec = lane1(func(a uint32) uint32 { return canonical32(a ^ 1<<31) })
@@ -208,39 +194,16 @@ func lowerUnaryFloat(l *lowerer, i *ptx.Instr, f *form) {
 	l.emit(exec, l.dst(i.Args[0], t), a)
 }
 
-// functionOf returns the exact function that the named instruction approximates.
-func functionOf(name string) func(float64) float64 {
-	switch name {
-	case "rcp":
-		return func(x float64) float64 { return 1 / x }
-	case "sqrt":
-		return math.Sqrt
-	case "rsqrt":
-		return func(x float64) float64 { return 1 / math.Sqrt(x) }
-	case "sin":
-		return math.Sin
-	case "cos":
-		return math.Cos
-	case "lg2":
-		return math.Log2
-	case "ex2":
-		return math.Exp2
-	case "tanh":
-		return math.Tanh
-	}
-	return nil
-}
-
 func unaryF32(f *form) execFunc {
 	ftz, r := f.has(flagFtz), f.rounding()
-	fn := functionOf(f.op.Name)
+	fn := softfloat.Function(f.op.Name)
 	op := func(x float32) float32 { return narrow32(fn(float64(x))) }
 	if !f.has(flagApprox) {
 		switch f.op.Name {
 		case "rcp":
-			op = func(x float32) float32 { return divF32(1, x, r) }
+			op = func(x float32) float32 { return softfloat.DivF32(1, x, r) }
 		case "sqrt":
-			op = func(x float32) float32 { return sqrtF32(x, r) }
+			op = func(x float32) float32 { return softfloat.SqrtF32(x, r) }
 		default:
 			return nil
 		}
@@ -255,19 +218,19 @@ func unaryF64(f *form) execFunc {
 	r := f.rounding()
 	switch name := f.op.Name; {
 	case f.has(flagApprox) && f.has(flagFtz) && (name == "rcp" || name == "rsqrt"):
-		fn := functionOf(name)
+		fn := softfloat.Function(name)
 		return lane1(func(x float64) float64 {
 			// The hardware also ignores the lower half of the operand.
 			return coarse(fn(flush64(math.Float64frombits(math.Float64bits(x) &^ 0xffffffff))))
 		})
 	case f.flags == flagApprox && name == "rsqrt":
-		return unary64(functionOf(name))
+		return unary64(softfloat.Function(name))
 	case f.flags != 0:
 		return nil
 	case name == "rcp":
-		return unary64(func(x float64) float64 { return divF64(1, x, r) })
+		return unary64(func(x float64) float64 { return softfloat.DivF64(1, x, r) })
 	case name == "sqrt":
-		return unary64(func(x float64) float64 { return sqrtF64(x, r) })
+		return unary64(func(x float64) float64 { return softfloat.SqrtF64(x, r) })
 	}
 	return nil
 }
@@ -350,13 +313,6 @@ func quiet64(x float64) float64 { return math.Float64frombits(math.Float64bits(x
 func canonical32(x uint32) uint32 {
 	if x&0x7fffffff > 0x7f800000 {
 		return canonicalNaN
-	}
-	return x
-}
-
-func canonicalF32(x float32) float32 {
-	if x != x {
-		return math.Float32frombits(canonicalNaN)
 	}
 	return x
 }

@@ -3,6 +3,7 @@ package vm
 import (
 	"math"
 
+	"github.com/purecuda/cuda/internal/softfloat"
 	"github.com/purecuda/cuda/ptx"
 	"github.com/purecuda/cuda/ptx/num"
 )
@@ -179,11 +180,11 @@ func (l *lowerer) halfBinary(i *ptx.Instr, f *form) {
 		return
 	}
 	h := halfOf(t, f)
-	n, exact := numAdd, addOdd
+	n, exact := numAdd, softfloat.AddOdd
 	switch f.op.Name {
 	case "add":
 	case "sub":
-		n, exact = numSub, func(a, b float64) float64 { return addOdd(a, -b) }
+		n, exact = numSub, func(a, b float64) float64 { return softfloat.AddOdd(a, -b) }
 	case "mul":
 		n, exact = numMul, func(a, b float64) float64 { return float64(a * b) }
 	default:
@@ -211,7 +212,7 @@ func (l *lowerer) mixedBinary(i *ptx.Instr, f *form) {
 		if sub {
 			c = -c
 		}
-		return finish32(addF32(float32(h.in(a)), c, r), false, sat)
+		return finish32(softfloat.AddF32(float32(h.in(a)), c, r), false, sat)
 	}), l.dst(i.Args[0], ptx.F32), a, c)
 }
 
@@ -221,7 +222,7 @@ func (l *lowerer) halfFma(i *ptx.Instr, f *form) {
 		h, r, sat := halfOf(t, &form{}), f.rounding(), f.has(flagSat)
 		a, b, c := l.src(i.Args[1], t), l.src(i.Args[2], t), l.src(i.Args[3], ptx.F32)
 		l.emit(lane3(func(a, b uint32, c float32) float32 {
-			return finish32(fmaF32Mode(float32(h.in(a)), float32(h.in(b)), c, r), false, sat)
+			return finish32(softfloat.FMAF32Mode(float32(h.in(a)), float32(h.in(b)), c, r), false, sat)
 		}), l.dst(i.Args[0], ptx.F32), a, b, c)
 		return
 	}
@@ -238,7 +239,7 @@ func (l *lowerer) halfFma(i *ptx.Instr, f *form) {
 		l.simple3(i, t, lane3(numFMA.of(h)))
 		return
 	}
-	l.simple3(i, t, h.three(fmaOdd))
+	l.simple3(i, t, h.three(softfloat.FMAOdd))
 }
 
 func (l *lowerer) halfMinMax(i *ptx.Instr, f *form) {
@@ -299,7 +300,7 @@ func (l *lowerer) halfAbsNeg(i *ptx.Instr, f *form) {
 
 func (l *lowerer) halfUnary(i *ptx.Instr, f *form) {
 	t := f.typ()
-	fn := functionOf(f.op.Name)
+	fn := softfloat.Function(f.op.Name)
 	if f.op.Name != "ex2" && f.op.Name != "tanh" {
 		l.bad("type .%s is not possible", t)
 		return
@@ -440,7 +441,7 @@ func (h half) outOfBounds() execFunc {
 		if a&0x7fff == oobNaN || b&0x7fff == oobNaN {
 			return 0
 		}
-		return h.out(fmaOdd(h.in(a), h.in(b), h.in(c)))
+		return h.out(softfloat.FMAOdd(h.in(a), h.in(b), h.in(c)))
 	}
 	return lane3(func(a, b, c uint32) uint32 {
 		r := fma(a, b, c)

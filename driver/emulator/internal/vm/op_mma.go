@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/purecuda/cuda/internal/softfloat"
 	"github.com/purecuda/cuda/ptx"
 )
 
@@ -332,7 +333,7 @@ func (o *mmaOp) doubles(w *mmaWork) {
 // fmaNaN is fmaF64 with the hardware's NaNs. It returns the first NaN among b, c and a, made quiet.
 // If none of them is a NaN, it returns the negative NaN without payload.
 func fmaNaN(a, b, c float64, r rounding) float64 {
-	y := fmaF64(a, b, c, r)
+	y := softfloat.FMAF64(a, b, c, r)
 	if y == y {
 		return y
 	}

@@ -5,6 +5,8 @@ import (
 	"math/bits"
 
 	"github.com/purecuda/cuda/ptx/num"
+
+	"github.com/purecuda/cuda/internal/softfloat"
 )
 
 // Sums of floating-point products as an H200 computes them. The ISA does not specify the arithmetic
@@ -215,12 +217,12 @@ func (r *sumRule) withoutTensorCores(a, b []term, c uint32) uint32 {
 	if !r.f16 {
 		f := float32(0)
 		for k := range x {
-			f = fmaF32(x[k], y[k], f)
+			f = softfloat.FMAF32(x[k], y[k], f)
 		}
 		return f32Pattern(sum + f)
 	}
-	sum += fmaF32(x[1], y[1], float32(x[0]*y[0]))
-	sum += fmaF32(x[3], y[3], float32(x[2]*y[2]))
+	sum += softfloat.FMAF32(x[1], y[1], float32(x[0]*y[0]))
+	sum += softfloat.FMAF32(x[3], y[3], float32(x[2]*y[2]))
 	return halfFromFloat64(float64(sum))
 }
 
@@ -301,7 +303,7 @@ func (r *sumRule) wildSum(a, b []term, c term) uint32 {
 	if r.f16 {
 		f = formatF16
 	}
-	inf, nan := f.overflow(false, roundRN), f.nan()
+	inf, nan := softfloat.Overflow(f.mant, f.exp, false, roundRN), f.nan()
 	var pos, neg bool
 	note := func(negative bool) { pos, neg = pos || !negative, neg || negative }
 	for k := range a {
@@ -353,11 +355,11 @@ func (f format) encodeInt(sig int64, exp int, r rounding) uint32 {
 	if shift <= 0 {
 		q = m << -shift
 	} else {
-		q = roundShift(m, uint(shift), neg, r)
+		q = softfloat.RoundShift(m, uint(shift), neg, r)
 	}
 	out := uint64(biased-1)<<f.mant + q // a carry increments the exponent
 	if out >= (1<<f.exp-1)<<f.mant {
-		return sign | f.overflow(neg, r)
+		return sign | softfloat.Overflow(f.mant, f.exp, neg, r)
 	}
 	return sign | uint32(out)
 }

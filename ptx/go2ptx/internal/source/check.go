@@ -1,0 +1,278 @@
+package source
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strings"
+)
+
+// Load parses the main package, and type-checks its kernels and what they reach. The error is
+// Errors. A package without kernels is a program without kernels.
+func Load(cfg Config) (*Program, error) {
+	l := newLoader(cfg)
+	main := &unit{path: cfg.Main.Path, src: cfg.Main}
+	l.units[main.path] = main
+	l.order = append(l.order, main)
+	l.errs = main.add(l.fset, buildContext{contextArch, cfg.Tags})
+	kernels := l.kernels(main)
+	l.run()
+	l.syntax()
+	if err := l.errs.Err(); err != nil {
+		return nil, err
+	}
+	c := newChecker(l)
+	for _, u := range l.order {
+		if u.reached {
+			c.check(u)
+		}
+	}
+	if l.errs == nil {
+		for _, k := range kernels {
+			c.kernel(main.checked, k)
+		}
+		c.names()
+	}
+	if err := l.errs.Err(); err != nil {
+		return nil, err
+	}
+	return c.p, nil
+}
+
+// kernels finds the kernels of the main package, reaches them, and reports errors in directives.
+func (l *loader) kernels(u *unit) (found []*decl) {
+	for _, f := range u.files {
+		l.errs = append(l.errs, stray(l.fset, f.syntax, u.path == GPUPath)...)
+		for _, d := range f.syntax.Decls {
+			fun, ok := d.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			dirs, errs := parseDirectives(l.fset, u.path, fun)
+			l.errs = append(l.errs, errs...)
+			if !dirs.Kernel {
+				continue
+			}
+			k := u.decls[fun.Name.Name]
+			if fun.Recv != nil || k == nil || k.fun != fun {
+				l.errs.Add(l.fset.PositionFor(fun.Name.Pos(), false), "a kernel is a function with a name of its own, not a method")
+				continue
+			}
+			found = append(found, k)
+			l.decl(k)
+			w := &walker{l, f}
+			for _, in := range dirs.Instances {
+				for _, t := range in.Types {
+					w.walk(t)
+				}
+			}
+		}
+	}
+	return found
+}
+
+// syntax reports syntax errors in the files from which something is reached.
+func (l *loader) syntax() {
+	for _, u := range l.order {
+		for _, f := range u.files {
+			if f.errs != nil && f.reached() {
+				l.errs = append(l.errs, f.errs...)
+			}
+		}
+	}
+}
+
+func (f *file) reached() bool {
+	for _, d := range f.syntax.Decls {
+		if f.pruned(d) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// pruned returns the reached part of a declaration, or nil.
+func (f *file) pruned(d ast.Decl) ast.Decl {
+	u := f.unit
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		one := u.decls[d.Name.Name]
+		if d.Recv != nil {
+			one = u.meths[receiver(d)][d.Name.Name]
+		}
+		if one == nil || one.fun != d || !one.reached {
+			return nil
+		}
+		return d
+	case *ast.GenDecl:
+		out := *d
+		out.Specs = nil
+		for _, s := range d.Specs {
+			if f.keeps(d, s) {
+				out.Specs = append(out.Specs, s)
+			}
+		}
+		if len(out.Specs) > 0 {
+			return &out
+		}
+	}
+	return nil
+}
+
+// keeps reports whether a specification is reached.
+func (f *file) keeps(d *ast.GenDecl, s ast.Spec) bool {
+	u := f.unit
+	switch s := s.(type) {
+	case *ast.TypeSpec:
+		one := u.decls[s.Name.Name]
+		return one != nil && one.spec == ast.Spec(s) && one.reached
+	case *ast.ValueSpec:
+		if d.Tok == token.CONST {
+			return f.constants(d)
+		}
+		for _, n := range s.Names {
+			if one := u.decls[n.Name]; one != nil && one.spec == ast.Spec(s) && one.reached {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// constants reports whether a group of constants is reached.
+func (f *file) constants(d *ast.GenDecl) bool {
+	for _, s := range d.Specs {
+		for _, n := range s.(*ast.ValueSpec).Names {
+			if one := f.unit.decls[n.Name]; one != nil && one.gen == d && one.reached {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// syntaxFor returns the reached part of a file, with the imports that it uses.
+func (f *file) syntaxFor() *ast.File {
+	out := &ast.File{Doc: f.syntax.Doc, Package: f.syntax.Package, Name: f.syntax.Name, FileStart: f.syntax.FileStart, FileEnd: f.syntax.FileEnd, GoVersion: f.syntax.GoVersion}
+	for _, im := range f.imports {
+		if im.used {
+			out.Imports = append(out.Imports, im.spec)
+			out.Decls = append(out.Decls, &ast.GenDecl{TokPos: im.spec.Pos(), Tok: token.IMPORT, Specs: []ast.Spec{im.spec}})
+		}
+	}
+	imports := len(out.Decls)
+	for _, d := range f.syntax.Decls {
+		if p := f.pruned(d); p != nil {
+			out.Decls = append(out.Decls, f.device(p))
+		}
+	}
+	if len(out.Decls) == imports {
+		return nil
+	}
+	return out
+}
+
+// device removes what only the host has: the bodies of intrinsics and the fields of opaque types.
+func (f *file) device(d ast.Decl) ast.Decl {
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		one := decl{file: f, fun: d}
+		if d.Body != nil && one.intrinsic() {
+			out := *d
+			out.Body = nil
+			return &out
+		}
+	case *ast.GenDecl:
+		for i, s := range d.Specs {
+			one := decl{file: f, gen: d, spec: s}
+			if one.opaque() {
+				t := *s.(*ast.TypeSpec)
+				t.Type = &ast.StructType{Struct: t.Type.Pos(), Fields: &ast.FieldList{Opening: t.Type.Pos(), Closing: t.Type.Pos()}}
+				d.Specs[i] = &t
+			}
+		}
+	}
+	return d
+}
+
+type checker struct {
+	*loader
+	p *Program
+}
+
+func newChecker(l *loader) *checker {
+	return &checker{l, &Program{Fset: l.fset, decls: map[*types.Func]body{}, byTypes: map[*types.Package]*Package{}}}
+}
+
+// check type-checks the reached part of a package, after that of its imports.
+func (c *checker) check(u *unit) *types.Package {
+	if u.checked != nil {
+		return u.checked.Types
+	}
+	u.checking = true
+	defer func() { u.checking = false }()
+	pkg := &Package{Path: u.path, GoVersion: version(u.src.GoVersion), std: u.std, Info: &types.Info{
+		Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{},
+		Implicits: map[ast.Node]types.Object{}, Instances: map[*ast.Ident]types.Instance{}, Selections: map[*ast.SelectorExpr]*types.Selection{},
+		Scopes: map[ast.Node]*types.Scope{}, FileVersions: map[*ast.File]string{},
+	}}
+	for _, f := range u.files {
+		if s := f.syntaxFor(); s != nil {
+			pkg.Files = append(pkg.Files, s)
+		}
+	}
+	cfg := types.Config{GoVersion: pkg.GoVersion, Importer: importer{c}, Error: c.report, Sizes: types.SizesFor("gc", contextArch)}
+	pkg.Types, _ = cfg.Check(u.path, c.fset, pkg.Files, pkg.Info) // errors go to report
+	u.checked = pkg
+	c.p.Packages = append(c.p.Packages, pkg)
+	c.p.byTypes[pkg.Types] = pkg
+	c.p.GoSource = c.p.GoSource || u.std
+	for _, f := range pkg.Files {
+		for _, d := range f.Decls {
+			if fun, ok := d.(*ast.FuncDecl); ok {
+				if obj, ok := pkg.Info.Defs[fun.Name].(*types.Func); ok {
+					c.p.decls[obj] = body{pkg, fun}
+				}
+			}
+		}
+	}
+	return pkg.Types
+}
+
+func version(v string) string {
+	if v == "" || strings.HasPrefix(v, "go") {
+		return v
+	}
+	return "go" + v
+}
+
+// report adds an error of the type checker, except those that pruning causes: an import that only
+// looked used, and a generic intrinsic without its body.
+func (c *checker) report(err error) {
+	e, ok := err.(types.Error)
+	if !ok {
+		c.errs.Add(token.Position{}, "%v", err)
+		return
+	}
+	if e.Soft && (strings.HasSuffix(e.Msg, "imported and not used") || strings.HasSuffix(e.Msg, "missing function body")) {
+		return
+	}
+	c.errs.Add(c.fset.PositionFor(e.Pos, false), "%s", e.Msg)
+}
+
+type importer struct{ c *checker }
+
+func (i importer) Import(path string) (*types.Package, error) {
+	if path == "unsafe" {
+		return types.Unsafe, nil
+	}
+	u := i.c.units[path]
+	if u == nil {
+		return nil, fmt.Errorf("not loaded")
+	}
+	if u.checking {
+		return nil, fmt.Errorf("import cycle")
+	}
+	return i.c.check(u), nil
+}

@@ -1,0 +1,372 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/scanner"
+	"go/token"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// loader finds what kernels reach, by name and before types are known. It finds too much rather
+// than too little: a method is reached if its type is and any reached code mentions its name.
+type loader struct {
+	cfg       Config
+	fset      *token.FileSet
+	units     map[string]*unit
+	failed    map[string]error
+	order     []*unit
+	mentioned map[string]bool
+	types     []*decl // reached types
+	queue     []*decl
+	errs      Errors
+}
+
+func newLoader(cfg Config) *loader {
+	return &loader{cfg: cfg, fset: token.NewFileSet(), units: map[string]*unit{}, failed: map[string]error{}, mentioned: map[string]bool{}}
+}
+
+// unit loads a package.
+func (l *loader) unit(path string) (*unit, error) {
+	if u := l.units[path]; u != nil {
+		return u, nil
+	}
+	if err := l.failed[path]; err != nil {
+		return nil, err
+	}
+	u := &unit{path: path}
+	err := l.open(u)
+	if err != nil {
+		l.failed[path] = err
+		return nil, err
+	}
+	l.units[path] = u
+	l.order = append(l.order, u)
+	return u, nil
+}
+
+func (l *loader) open(u *unit) error {
+	if path, data, ok := stub(u.path); ok {
+		u.stub = true
+		u.src = Sources{Path: u.path, Files: []File{{Name: path, Data: data}}}
+	} else if err := l.resolve(u); err != nil {
+		return err
+	}
+	ctx := buildContext{contextArch, l.cfg.Tags}
+	if u.std {
+		ctx.arch = stdArch
+	}
+	if errs := u.add(l.fset, ctx); errs != nil {
+		return errs.Err()
+	}
+	if len(u.files) == 0 {
+		return fmt.Errorf("package %s has no Go files for kernels", u.path)
+	}
+	return nil
+}
+
+func (l *loader) resolve(u *unit) error {
+	if l.cfg.Resolve == nil {
+		return fmt.Errorf("package %s: no source is available", u.path)
+	}
+	src, err := l.cfg.Resolve(u.path)
+	if err != nil {
+		return err
+	}
+	u.src = src
+	first, _, _ := strings.Cut(u.path, "/")
+	u.std = !strings.Contains(first, ".")
+	return nil
+}
+
+// full replaces a package that is declared here by that of the Go distribution.
+func (l *loader) full(u *unit) error {
+	next := &unit{path: u.path, intrinsics: map[string]bool{}, reached: u.reached}
+	for name, d := range u.decls {
+		if d.fun != nil && d.fun.Body == nil {
+			next.intrinsics[name] = true
+		}
+	}
+	err := l.resolve(next)
+	if err == nil {
+		next.std = true
+		if errs := next.add(l.fset, buildContext{stdArch, l.cfg.Tags}); errs != nil {
+			err = errs.Err()
+		}
+	}
+	if err != nil {
+		return err
+	}
+	asked := u.asked
+	*u = *next
+	for _, f := range u.files {
+		f.unit = u
+	}
+	for _, name := range asked {
+		l.name(u, name)
+	}
+	return nil
+}
+
+// name reaches a name of a package's scope.
+func (l *loader) name(u *unit, name string) {
+	d := u.decls[name]
+	if d == nil && u.stub && ast.IsExported(name) {
+		if l.full(u) == nil {
+			d = u.decls[name]
+		}
+	}
+	if d == nil {
+		return // a universal name, or the type checker reports it
+	}
+	u.asked = append(u.asked, name)
+	l.decl(d)
+}
+
+func (l *loader) decl(d *decl) {
+	if d.reached {
+		return
+	}
+	d.reached, d.file.unit.reached = true, true
+	l.queue = append(l.queue, d)
+	if t, ok := d.spec.(*ast.TypeSpec); ok {
+		l.types = append(l.types, d)
+		meths := d.file.unit.meths[t.Name.Name]
+		for _, name := range slices.Sorted(maps.Keys(meths)) {
+			if l.mentioned[name] {
+				l.decl(meths[name])
+			}
+		}
+	}
+}
+
+// mention reaches the methods with a name.
+func (l *loader) mention(name string) {
+	if l.mentioned[name] {
+		return
+	}
+	l.mentioned[name] = true
+	for _, t := range l.types {
+		if m := t.file.unit.meths[t.spec.(*ast.TypeSpec).Name.Name][name]; m != nil {
+			l.decl(m)
+		}
+	}
+}
+
+// run reaches what the queue mentions until there is nothing new.
+func (l *loader) run() {
+	for len(l.queue) > 0 {
+		d := l.queue[0]
+		l.queue = l.queue[1:]
+		w := &walker{l, d.file}
+		switch {
+		case d.fun != nil:
+			w.function(d)
+		case d.spec != nil:
+			w.spec(d)
+		default:
+			for _, s := range d.gen.Specs {
+				w.walk(s)
+			}
+		}
+	}
+}
+
+type walker struct {
+	l    *loader
+	file *file
+}
+
+func (w *walker) function(d *decl) {
+	if d.fun.Recv != nil {
+		w.walk(d.fun.Recv)
+	}
+	w.walk(d.fun.Type)
+	if d.fun.Body != nil && !d.intrinsic() {
+		w.walk(d.fun.Body)
+	}
+}
+
+// intrinsic reports whether the body of a function is for the host only.
+func (d *decl) intrinsic() bool {
+	u := d.file.unit
+	if strings.HasPrefix(u.path, library) && hasDirective(d.fun.Doc, "intrinsic") {
+		return true
+	}
+	return d.fun.Recv == nil && u.intrinsics[d.fun.Name.Name]
+}
+
+func (w *walker) spec(d *decl) {
+	t, ok := d.spec.(*ast.TypeSpec)
+	if !ok {
+		w.walk(d.spec)
+		return
+	}
+	if t.TypeParams != nil {
+		w.walk(t.TypeParams)
+	}
+	if !d.opaque() {
+		w.walk(t.Type)
+	}
+}
+
+// opaque reports whether a type is an empty struct on the device.
+func (d *decl) opaque() bool {
+	t, ok := d.spec.(*ast.TypeSpec)
+	if !ok || d.file.unit.path != GPUPath {
+		return false
+	}
+	return t.Name.Name == "Thread" || hasDirective(t.Doc, "opaque") || hasDirective(d.gen.Doc, "opaque")
+}
+
+func hasDirective(g *ast.CommentGroup, name string) bool {
+	if g == nil {
+		return false
+	}
+	for _, c := range g.List {
+		if strings.TrimRight(c.Text, " \r") == prefix+name {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *walker) walk(n ast.Node) { ast.Inspect(n, w.visit) }
+
+func (w *walker) visit(n ast.Node) bool {
+	switch n := n.(type) {
+	case *ast.Ident:
+		w.ident(n)
+	case *ast.SelectorExpr:
+		w.selector(n)
+		return false
+	case *ast.Field:
+		w.walk(n.Type)
+		return false
+	case *ast.InterfaceType:
+		for _, f := range n.Methods.List {
+			for _, name := range f.Names {
+				w.l.mention(name.Name)
+			}
+		}
+	case *ast.LabeledStmt:
+		w.walk(n.Stmt)
+		return false
+	case *ast.BranchStmt, *ast.CommentGroup:
+		return false
+	case *ast.CompositeLit:
+		w.literal(n)
+		return false
+	}
+	return true
+}
+
+// literal leaves out the keys of structs. A key is a name of the package's scope only if it can be
+// an index, so not if it is a function.
+func (w *walker) literal(n *ast.CompositeLit) {
+	if n.Type != nil {
+		w.walk(n.Type)
+	}
+	for _, e := range n.Elts {
+		kv, ok := e.(*ast.KeyValueExpr)
+		if !ok {
+			w.walk(e)
+			continue
+		}
+		w.walk(kv.Value)
+		if key, ok := kv.Key.(*ast.Ident); ok {
+			if d := w.file.unit.decls[key.Name]; d != nil && d.gen != nil && d.gen.Tok == token.CONST {
+				w.ident(key)
+			}
+			continue
+		}
+		w.walk(kv.Key)
+	}
+}
+
+func (w *walker) ident(id *ast.Ident) {
+	if id.Name == "_" || w.local(id) {
+		return
+	}
+	if id.Name == "error" {
+		w.l.mention("Error")
+	}
+	if w.file.unit.decls[id.Name] != nil {
+		w.l.name(w.file.unit, id.Name)
+		return
+	}
+	for _, im := range w.file.imports {
+		if im.name == "." {
+			im.used = true
+			if u := w.l.open1(w.file, im); u != nil {
+				w.l.name(u, id.Name)
+			}
+		}
+	}
+}
+
+// local reports whether an identifier is declared in the function that mentions it.
+func (w *walker) local(id *ast.Ident) bool {
+	//lint:ignore SA1019 The parser's resolution within a file is what is needed here.
+	return id.Obj != nil && w.file.syntax.Scope.Objects[id.Name] != id.Obj
+}
+
+func (w *walker) selector(n *ast.SelectorExpr) {
+	x, ok := n.X.(*ast.Ident)
+	if !ok || w.local(x) || w.file.unit.decls[x.Name] != nil {
+		w.l.mention(n.Sel.Name)
+		w.walk(n.X)
+		return
+	}
+	im := w.l.lookup(w.file, x.Name)
+	if im == nil {
+		w.l.mention(n.Sel.Name)
+		w.ident(x)
+		return
+	}
+	im.used = true
+	if u := w.l.open1(w.file, im); u != nil {
+		w.l.name(u, n.Sel.Name)
+	}
+}
+
+// open1 loads an import and reports where the import is if that fails.
+func (l *loader) open1(f *file, im *importSpec) *unit {
+	if im.path == "unsafe" {
+		return nil
+	}
+	at := l.fset.PositionFor(im.spec.Pos(), false)
+	if im.path == "C" {
+		l.errs.Add(at, "a kernel cannot use cgo")
+		return nil
+	}
+	u, err := l.unit(im.path)
+	if err != nil {
+		l.fail(at, im.path, err)
+		return nil
+	}
+	return u
+}
+
+func (l *loader) fail(at token.Position, path string, err error) {
+	var list Errors
+	if errors.As(err, &list) {
+		l.errs = append(l.errs, list...)
+		return
+	}
+	l.errs.Add(at, "import %q: %v", path, err)
+}
+
+func syntaxErrors(err error) (errs Errors) {
+	if list, ok := err.(scanner.ErrorList); ok {
+		for _, e := range list {
+			errs.Add(e.Pos, "%s", e.Msg)
+		}
+		return errs
+	}
+	errs.Add(token.Position{}, "%v", err)
+	return errs
+}

@@ -1,0 +1,98 @@
+package source
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+)
+
+// GPUPath is the import path of the package that kernels import.
+const GPUPath = library + "gpu"
+
+// library begins the import paths of the packages that may declare intrinsics.
+const library = "github.com/purecuda/cuda/ptx/"
+
+// File is a Go file in memory.
+type File struct {
+	Name string // as positions show it: relative to the module, with slashes
+	Data []byte
+}
+
+// Sources are the files of a package, in any order. Files that do not belong to the build are
+// ignored: tests, generated launchers, and files whose build constraints exclude them.
+type Sources struct {
+	Path      string // import path
+	GoVersion string // of go.mod: "1.25" or "go1.25"; empty: the newest that is known
+	Files     []File
+}
+
+// Config is the input of Load.
+type Config struct {
+	Main Sources
+	// Resolve returns the source of an imported package. It is not called for package unsafe, nor
+	// for packages that are declared here. An error is reported where the import is used.
+	Resolve func(path string) (Sources, error)
+	// Tags are build tags that are satisfied in addition to those of the fixed context.
+	Tags []string
+}
+
+// Program is a package with kernels, and what they reach in it and in imported packages.
+type Program struct {
+	Fset     *token.FileSet
+	Packages []*Package // dependencies first
+	Kernels  []*Kernel  // in the order of the files and declarations, then of the instances
+	GoSource bool       // source of the Go distribution is a part
+	decls    map[*types.Func]body
+	byTypes  map[*types.Package]*Package
+}
+
+type body struct {
+	pkg  *Package
+	decl *ast.FuncDecl
+}
+
+// Package is the reached part of a package, type-checked.
+type Package struct {
+	Path      string
+	GoVersion string // as in go.mod with the prefix go, or empty
+	Types     *types.Package
+	Info      *types.Info
+	Files     []*ast.File // contain only what is reached
+	std       bool
+}
+
+// Kernel is a kernel, or an instance of a generic kernel.
+type Kernel struct {
+	Pkg        *Package
+	Decl       *ast.FuncDecl
+	Obj        *types.Func // generic if Instance is not empty
+	Name       string      // in the PTX
+	Directives Directives
+	Instance   []types.Type     // type arguments
+	Signature  *types.Signature // with the type arguments
+}
+
+// Body returns the declaration of a function or method, and the package with its types. It returns
+// nil if the function has no declaration that was reached. The declaration of an intrinsic has no
+// Body. The origin of an instance is found.
+func (p *Program) Body(fn *types.Func) (*Package, *ast.FuncDecl) {
+	b := p.decls[fn.Origin()]
+	return b.pkg, b.decl
+}
+
+// PackageOf returns the package with these types, nil if it is not a part of the program.
+func (p *Program) PackageOf(t *types.Package) *Package { return p.byTypes[t] }
+
+// Position returns the place of pos. It ignores line directives.
+func (p *Program) Position(pos token.Pos) token.Position { return p.Fset.PositionFor(pos, false) }
+
+// Directives returns the directives of a function: those of a kernel, or nobounds and noinline.
+// Errors in them were reported by Load.
+func (p *Program) Directives(fn *types.Func) Directives {
+	pkg, decl := p.Body(fn)
+	if decl == nil {
+		return Directives{}
+	}
+	d, _ := parseDirectives(p.Fset, pkg.Path, decl)
+	return d
+}

@@ -1,0 +1,19 @@
+package source
+
+import (
+	"embed"
+	"strings"
+)
+
+//go:embed std/*.go.txt
+var stdFiles embed.FS
+
+// stub returns the file that declares a package of the standard library here, and its name in
+// positions.
+func stub(path string) (name string, data []byte, ok bool) {
+	data, err := stdFiles.ReadFile("std/" + strings.ReplaceAll(path, "/", "_") + ".go.txt")
+	if err != nil {
+		return "", nil, false
+	}
+	return path + "/" + path[strings.LastIndexByte(path, '/')+1:] + ".go", data, true
+}
