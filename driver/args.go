@@ -124,6 +124,9 @@ func (p *Param) accepts(a *argType) error {
 	if a.err != nil {
 		return a.err
 	}
+	if a.kind == kindAddress && p.holdsSlice() {
+		return nil
+	}
 	if p.Size != a.size {
 		return fmt.Errorf("it is %v (%d bytes), but %s has %d bytes%s", p.typeName(), p.Size, life.AKind(a.typ.String()), a.size, p.advice())
 	}
@@ -131,6 +134,18 @@ func (p *Param) accepts(a *argType) error {
 		return nil
 	}
 	return fmt.Errorf("it is %v, but the argument is %s%s", p.typeName(), life.AKind(a.typ.String()), p.advice())
+}
+
+// The sizes of a Go slice and of a View of package gpu in a kernel's parameters: an address, a length
+// and, in a slice, a capacity.
+const (
+	viewSize  = 2 * addressSize
+	sliceSize = 3 * addressSize
+)
+
+// holdsSlice reports whether the parameter can be a slice or a View of package gpu.
+func (p *Param) holdsSlice() bool {
+	return (p.Size == viewSize || p.Size == sliceSize) && (p.class == classBytes || p.class == classAny)
 }
 
 // takes reports whether k fits the parameter's type. The caller has compared the sizes.

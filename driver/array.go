@@ -149,4 +149,6 @@ func (a *Array) end(mode AccessMode) end {
 
 func (a *Array) span() span { return arrayIsNotDevice }
 
+func (a *Array) elemSize() uintptr { return 0 }
+
 var arrayIsNotDevice = notDevice("an array", "copy from or to a buffer")

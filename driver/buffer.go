@@ -330,3 +330,7 @@ func (v View[T]) String() string {
 }
 
 func (v View[T]) span() span { return v.mem }
+
+func (v View[T]) elemSize() uintptr { return elem.Size[T]() }
+
+func (b *Buffer[T]) elemSize() uintptr { return elem.Size[T]() }

@@ -142,6 +142,7 @@ type call struct {
 	ctx    *Context
 	life   *life.Lifetime // lifetime of the kernel's code
 	direct bool           // the launch has no attributes
+	alone  bool           // an argument is restrict
 	d      *Driver        // the driver that block.c is prepared for
 	args   reflect.Type   // type of the caller's argument struct
 	l      *Launch
@@ -262,7 +263,7 @@ func (x *call) setOther(i int, kind fieldKind, from unsafe.Pointer) error {
 	switch kind {
 	case fieldMemory:
 		m := *(*Memory)(from)
-		if _, declared := m.(Declared); m != nil && !declared {
+		if _, declared := m.(Declared); m != nil && !declared && s.Size == addressSize {
 			if span := m.span(); x.l.setSpan(s, &span) {
 				return nil
 			}
@@ -315,7 +316,7 @@ func (x *call) prepare(c *Calls) {
 			l.b.Slots[i].Mode = uint8(mode)
 		}
 	}
-	x.l, x.ctx, x.life = l, l.ctx, l.b.Life
+	x.l, x.ctx, x.life, x.alone = l, l.ctx, l.b.Life, l.alone != 0
 }
 
 // argsType returns the struct type that typ points to. It requires one field for each argument.
@@ -390,6 +391,11 @@ func (x *call) point() {
 
 // send is Stream.Do with a fast path.
 func (x *call) send(s *Stream) error {
+	if x.alone {
+		if err := x.l.checkRestrict(); err != nil {
+			return err
+		}
+	}
 	if x.direct && s.quiet() && s.ctx == x.ctx && !x.life.Closed() {
 		return x.launch(s)
 	}

@@ -270,3 +270,6 @@ func (v HostView[T]) hostSpan() hostSpan { return v.mem }
 
 func (v HostView[T]) span() span    { return hostIsNotDevice }
 func (h *HostBuffer[T]) span() span { return hostIsNotDevice }
+
+func (v HostView[T]) elemSize() uintptr    { return elem.Size[T]() }
+func (h *HostBuffer[T]) elemSize() uintptr { return elem.Size[T]() }

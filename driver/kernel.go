@@ -22,8 +22,9 @@ type Kernel struct {
 	sig    *ptx.Signature // from the PTX; nil for binaries
 
 	mu      sync.Mutex
-	info    *KernelInfo // nil until first requested
-	scratch sync.Pool   // of *Launch, for Kernel.Launch
+	info    *KernelInfo   // nil until first requested
+	scratch sync.Pool     // of *Launch, for Kernel.Launch
+	alone   atomic.Uint64 // bit i: argument i is restrict
 	shape   atomic.Pointer[kernelShape]
 	uses    atomic.Pointer[kernelUses]
 }

@@ -24,6 +24,9 @@ type Launch struct {
 	b   launch.Block
 	cfg LaunchConfig
 
+	alone uint64 // bit i: argument i is restrict
+	apart uint64 // b.Accesses, when restrict arguments were last found not to overlap; atomic
+
 	refs []life.Ref // the code, then the memory arguments
 	uses []Access   // accesses to the memory arguments, in the order of b.Mem
 }
@@ -36,7 +39,9 @@ type Launch struct {
 //   - integers accept Go integers of the same size (not int or uint), and a bool for a byte,
 //   - .f32 and .f64 accept float32 and float64,
 //   - structs and arrays passed by value accept a pointer-free struct or array of exactly the
-//     same size.
+//     same size,
+//   - structs of 24 and 16 bytes also accept a *Buffer or a View, which is passed as a Go slice or
+//     as a View of package ptx/gpu: its address, its length and, in a slice, its capacity.
 //
 // Memory must be accessible from the kernel's context. A Launch keeps the code and its memory
 // arguments reachable.
@@ -56,7 +61,7 @@ func (k *Kernel) Prepare(cfg LaunchConfig, args ...any) (*Launch, error) {
 func newLaunch(k *Kernel) *Launch {
 	l := &Launch{k: k, ctx: k.code.ctx, refs: []life.Ref{k.code}}
 	l.b.Life, l.b.Accesses = k.code.life, launch.NewStamp()
-	l.b.Node.Func = k.raw
+	l.b.Node.Func, l.alone = k.raw, k.alone.Load()
 	l.layOut(k.params)
 	return l
 }
@@ -163,7 +168,10 @@ func (l *Launch) Enqueue(s *Stream) error {
 			return l.closedArg()
 		}
 	}
-	var err error
+	err := l.checkRestrict()
+	if err != nil {
+		return err
+	}
 	n := &l.b.Node
 	if len(l.b.Attrs) == 0 {
 		err = s.d.CuLaunchKernel(n.Func, n.GridDimX, n.GridDimY, n.GridDimZ,

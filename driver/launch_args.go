@@ -85,6 +85,9 @@ func (l *Launch) hold(s *launch.Slot, m *span) {
 		l.holdMore(s)
 	}
 	*(*CUdeviceptr)(s.At) = m.ptr
+	if s.Size > addressSize {
+		storeLen(s, uint64(m.bytes/s.Elem))
+	}
 	if l.b.Mem[s.Mem] != m.a.life {
 		l.b.Mem[s.Mem], l.refs[s.Mem+1] = m.a.life, m.a
 		l.b.Version++
@@ -94,6 +97,14 @@ func (l *Launch) hold(s *launch.Slot, m *span) {
 	if use.Addr != uint64(m.ptr) || use.Bytes != uint64(m.bytes) {
 		use.Addr, use.Bytes = uint64(m.ptr), uint64(m.bytes)
 		l.b.Accesses.Change()
+	}
+}
+
+// storeLen stores the length and capacity of a slice after its address: see Param.holdsSlice.
+func storeLen(s *launch.Slot, n uint64) {
+	*(*uint64)(unsafe.Add(s.At, addressSize)) = n
+	if s.Size == sliceSize {
+		*(*uint64)(unsafe.Add(s.At, 2*addressSize)) = n
 	}
 }
 
@@ -192,6 +203,9 @@ func (l *Launch) setMemory(s *launch.Slot, m Memory) error {
 	}
 	if d, ok := m.(Declared); ok {
 		l.declare(s, d.mode)
+	}
+	if s.Size > addressSize {
+		s.Elem = m.elemSize()
 	}
 	l.hold(s, &mem)
 	return nil

@@ -22,6 +22,8 @@ type Memory interface {
 	Ref() life.Ref
 
 	span() span
+	// elemSize returns the size of an element in bytes.
+	elemSize() uintptr
 }
 
 // MemoryOf is device memory with elements of type T: a *Buffer or a View.

@@ -119,10 +119,20 @@ func (d Declared) span() span {
 	return d.mem.span()
 }
 
+func (d Declared) elemSize() uintptr {
+	if d.mem == nil {
+		return 0
+	}
+	return d.mem.elemSize()
+}
+
 var declaredType = reflect.TypeFor[Declared]()
 
 func (l *Launch) setDeclared(s *launch.Slot, d *Declared) bool {
 	m := d.span()
+	if s.Size > addressSize {
+		return false // the elements can have another size than before
+	}
 	if !l.setSpan(s, &m) {
 		return false
 	}

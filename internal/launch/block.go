@@ -48,8 +48,9 @@ type Slot struct {
 	Size uintptr
 	Typ  Type // type of the latest argument; other values of this type need no check
 	Form Form
-	Mem  int   // index in Block.Mem, or -1 if there is none
-	Mode uint8 // how the kernel accesses the memory; 0: not declared
+	Mem  int     // index in Block.Mem, or -1 if there is none
+	Mode uint8   // how the kernel accesses the memory; 0: not declared
+	Elem uintptr // size of an element, if the argument is a slice: see driver.Param
 }
 
 // Form is the way to convert a Go value to an argument's bytes.
