@@ -116,15 +116,15 @@ func FunnelShiftRightClamp(low, high, shift uint32) uint32 {
 	return uint32((uint64(high)<<32 | uint64(low)) >> min(shift, 32))
 }
 
-// Bfe returns the field of n bits of x that starts at bit pos. If T is signed, the field's highest
-// bit fills the upper bits. Only the lower 8 bits of pos and n count. Bits above the type's highest
-// bit are copies of it if T is signed, and otherwise 0.
+// Bfe returns the field of n bits of x that starts at bit pos, both at most 255. If T is signed, the
+// field's highest bit fills the upper bits. Field bits above the type's highest bit are copies of it
+// if T is signed, and otherwise 0.
 //
 //gpu:intrinsic
 func Bfe[T Integer](x T, pos, n uint32) T { return bfe(x, pos, n) }
 
-// Bfi returns x with the lower n bits of field inserted at bit pos. Only the lower 8 bits of pos and
-// n count. Bits above the type's highest bit are dropped.
+// Bfi returns x with the lower n bits of field inserted at bit pos, both at most 255. Bits above the
+// type's highest bit are dropped.
 //
 //gpu:intrinsic
 func Bfi[T Integer](field, x T, pos, n uint32) T { return bfi(field, x, pos, n) }
@@ -183,9 +183,18 @@ func mulHi[T Integer](a, b T) T {
 	return T(high)
 }
 
+// fieldByte returns a position or a length as the hardware reads it. For values above 255, the
+// hardware uses the low byte if the type has 32 bits.
+func fieldByte(x, width uint32) uint32 {
+	if width == 32 {
+		return x & 0xff
+	}
+	return min(x, 255)
+}
+
 func bfe[T Integer](x T, pos, n uint32) T {
 	width := uint32(bitsIn(x))
-	pos, n = pos&0xff, n&0xff
+	pos, n = fieldByte(pos, width), fieldByte(n, width)
 	if n == 0 {
 		return 0
 	}
@@ -206,7 +215,7 @@ func bfe[T Integer](x T, pos, n uint32) T {
 
 func bfi[T Integer](field, x T, pos, n uint32) T {
 	width := uint32(bitsIn(x))
-	pos, n = pos&0xff, n&0xff
+	pos, n = fieldByte(pos, width), fieldByte(n, width)
 	if pos >= width {
 		return x
 	}

@@ -22,7 +22,7 @@ func (t Thread) syncBlock(kind int, pred bool) int {
 	if pred {
 		b.sync.count++
 	}
-	s.wait, s.site = waitFor{call: syncNames[kind]}, here()
+	s.wait, s.call = waitFor{call: syncNames[kind]}, callerPC(2)
 	if !b.trySync() {
 		s.park(s.wait)
 	}
@@ -59,7 +59,7 @@ func divergent(all []*thread) (odd, first *thread) {
 		}
 	}
 	for _, s := range all {
-		if (odd == nil || s.rank < odd.rank) && !s.site.same(&first.site) {
+		if (odd == nil || s.rank < odd.rank) && !sameLine(s.call, first.call) {
 			odd = s
 		}
 	}
@@ -68,11 +68,11 @@ func divergent(all []*thread) (odd, first *thread) {
 
 // diverged fails a thread that waits at another barrier than the first thread.
 func (b *block) diverged(odd, first *thread) {
-	odd.fail(func() error {
-		f := odd.site.frame()
+	odd.fail(false, func() error {
+		f := frameOf(odd.call)
 		return &Panic{Block: b.index, Thread: odd.index, Frame: f, Stack: position(f),
 			Value: fmt.Errorf("the threads of a block are at different barriers: this thread is in %s, and thread %s is in %s at %s",
-				odd.wait, index(first.index), first.wait, position(first.site.frame()))}
+				odd.wait, index(first.index), first.wait, position(frameOf(first.call)))}
 	})
 	b.unit.failed = true
 }

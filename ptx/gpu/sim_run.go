@@ -31,6 +31,7 @@ type grid struct {
 // fault is a failure and the rank of its thread in the grid.
 type fault struct {
 	unit, rank int
+	deadlock   bool
 	err        error
 }
 
@@ -40,20 +41,18 @@ func (f fault) before(o fault) bool {
 	switch {
 	case o.err == nil || f.unit != o.unit:
 		return o.err == nil || f.unit < o.unit
-	case f.deadlock() != o.deadlock():
-		return o.deadlock()
+	case f.deadlock != o.deadlock:
+		return o.deadlock
 	}
 	return f.rank < o.rank
 }
-
-func (f fault) deadlock() bool { _, ok := f.err.(*Deadlock); return ok }
 
 // fail records a failure. It calls describe only if the failure precedes the recorded one.
 func (g *grid) fail(f fault, describe func() error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	f.err = describe()
 	if f.before(g.fault) {
+		f.err = describe()
 		g.fault = f
 		g.limit.Store(int64(f.unit) + 1)
 	}
@@ -139,11 +138,11 @@ type unit struct {
 
 	mu      sync.Mutex
 	blocks  []*block
-	sync    phases // GridSync
-	running int    // threads that have not ended
-	waiting int    // threads that wait
-	failed  bool   // a thread has panicked, so those that wait for it never continue
-	stopped bool
+	sync    phases    // GridSync
+	running int       // threads that have not ended
+	waiting int       // threads that wait
+	failed  bool      // a thread has panicked, so those that wait for it never continue
+	dead    []*thread // the threads of a deadlock, in the order of blocks and threads
 }
 
 // block is a running block.
@@ -177,8 +176,9 @@ type thread struct {
 	parked  bool
 	stop    bool // the thread must end when it wakes
 	wait    waitFor
-	site    site
-	result  uint64 // of the barrier
+	site    *site   // where the thread was stopped
+	call    uintptr // the call of Sync
+	result  uint64  // of the barrier
 	cluster phaseOf
 	grid    phaseOf
 
@@ -237,14 +237,11 @@ func (u *unit) run() {
 	for _, b := range u.blocks {
 		wait.Add(len(b.threads))
 		for i := range b.threads {
-			s := &b.threads[i]
-			go func() {
-				defer wait.Done()
-				s.run()
-			}()
+			go b.threads[i].run(&wait)
 		}
 	}
 	wait.Wait()
+	u.reportDeadlock()
 }
 
 // stopped is the panic that ends a thread after another has failed. exited is the panic of Exit.
@@ -254,9 +251,10 @@ type (
 )
 
 // run calls the kernel.
-func (s *thread) run() {
+func (s *thread) run(wait *sync.WaitGroup) {
 	returned := false
 	defer func() {
+		defer wait.Done()
 		switch v := recover().(type) {
 		case nil:
 			if returned {
@@ -279,17 +277,17 @@ func (s *thread) run() {
 // panicked records a panic while the stack of the panic is still present.
 func (s *thread) panicked(v any) {
 	at := here()
-	s.fail(func() error {
+	s.fail(false, func() error {
 		return &Panic{Block: s.block.index, Thread: s.index, Value: v, Frame: at.frame(), Stack: string(debug.Stack())}
 	})
 	s.end(true)
 }
 
 // fail records a failure of the thread.
-func (s *thread) fail(describe func() error) {
+func (s *thread) fail(deadlock bool, describe func() error) {
 	u := s.block.unit
 	rank := u.grid.size.rank(s.block.index)*len(s.block.threads) + s.rank
-	u.grid.fail(fault{unit: u.number, rank: rank}, describe)
+	u.grid.fail(fault{unit: u.number, rank: rank, deadlock: deadlock}, describe)
 }
 
 // end removes the thread from everything that waits for it. If the thread failed, the others keep
@@ -315,7 +313,7 @@ func (b *block) leave(s *thread) {
 	b.trySync()
 	w := &b.warps[s.rank/WarpSize]
 	w.alive &^= 1 << (s.rank % WarpSize)
-	w.retry(b)
+	w.retry()
 	b.cluster.sync.leave(&s.cluster)
 	b.unit.sync.leave(&s.grid)
 }
@@ -344,22 +342,27 @@ func (u *unit) stopAll() {
 	}
 }
 
+// deadlock records which threads wait. They report where when they stop.
 func (u *unit) deadlock() {
-	d := new(Deadlock)
-	var first *thread
 	for _, b := range u.blocks {
 		for i := range b.threads {
 			if s := &b.threads[i]; s.parked {
-				d.Waits = append(d.Waits, Wait{b.index, s.index, s.wait.String(), s.site.frame()})
-				if first == nil {
-					first = s
-				}
+				u.dead = append(u.dead, s)
 			}
 		}
 	}
-	if first != nil {
-		first.fail(func() error { return d })
+}
+
+// reportDeadlock records the deadlock after all threads have stopped.
+func (u *unit) reportDeadlock() {
+	if len(u.dead) == 0 {
+		return
 	}
+	d := new(Deadlock)
+	for _, s := range u.dead {
+		d.Waits = append(d.Waits, Wait{s.block.index, s.index, s.wait.String(), s.site.frame()})
+	}
+	u.dead[0].fail(true, func() error { return d })
 }
 
 // park waits until another thread releases s. The caller holds the lock, and holds it again
@@ -369,14 +372,17 @@ func (s *thread) park(w waitFor) {
 	if s.wake == nil {
 		s.wake = make(chan struct{}, 1)
 	}
-	s.wait, s.site, s.parked = w, here(), true
+	s.wait, s.parked = w, true
 	u.waiting++
 	u.progress()
 	u.mu.Unlock()
 	<-s.wake
 	u.mu.Lock()
 	if s.stop {
+		at := here()
+		s.site = &at
 		if u.lone {
+			u.reportDeadlock()
 			panic(u.grid.fault.err)
 		}
 		panic(stopped{})

@@ -51,7 +51,7 @@ func (m *sharedMemory) variable(key sharedKey) sharedEntry {
 	return e
 }
 
-// poison fills memory with a pattern that is a NaN in every format, as the emulator does.
+// poison fills memory with undefined.
 func poison(b []byte) {
 	for i := range b {
 		b[i] = byte(uint64(undefined) >> (8 * (i % 8)))

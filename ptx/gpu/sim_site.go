@@ -32,13 +32,25 @@ func (s *site) frame() runtime.Frame {
 	}
 }
 
-// same reports whether two calls are on the same line.
-func (s *site) same(o *site) bool {
-	if s.pcs == o.pcs {
+// callerPC returns the program counter of a call, skip levels above the caller of callerPC.
+func callerPC(skip int) uintptr {
+	var pcs [1]uintptr
+	runtime.Callers(skip+2, pcs[:])
+	return pcs[0]
+}
+
+func frameOf(pc uintptr) runtime.Frame {
+	f, _ := runtime.CallersFrames([]uintptr{pc}).Next()
+	return f
+}
+
+// sameLine reports whether two calls are on the same line.
+func sameLine(a, b uintptr) bool {
+	if a == b {
 		return true
 	}
-	a, b := s.frame(), o.frame()
-	return a.File == b.File && a.Line == b.Line
+	f, g := frameOf(a), frameOf(b)
+	return f.File == g.File && f.Line == g.Line
 }
 
 // self begins the names of the functions of this package.

@@ -18,6 +18,7 @@ type slot struct {
 	s      *thread
 	call   string
 	mask   uint32
+	width  int // of a shuffle
 	in     uint64
 	out    uint64
 	arg    int
@@ -25,25 +26,27 @@ type slot struct {
 }
 
 // undefined is read from lanes that do not take part. It is a NaN in every format.
-const undefined = 0xffbadbadffbadbad
+const undefined = 0xfffa_fffa_fffa_fffa
 
 // collective waits for the lanes of mask and returns the lane's result.
 func (t Thread) collective(call string, mask uint32, in uint64, finish func(*warp, uint32)) uint64 {
-	return t.exchange(call, mask, in, 0, finish)
+	return t.exchange(slot{call: call, mask: mask, in: in, finish: finish})
 }
 
-func (t Thread) exchange(call string, mask uint32, in uint64, arg int, finish func(*warp, uint32)) uint64 {
+// exchange waits for the lanes of op.mask that have not exited to make the same call.
+func (t Thread) exchange(op slot) uint64 {
 	s := t.self()
 	b := s.block
 	w, lane := &b.warps[s.rank/WarpSize], s.rank%WarpSize
-	if mask>>lane&1 == 0 {
-		panic(fmt.Errorf("%s: the mask %#08x does not contain the calling lane, %d", call, mask, lane))
+	if op.mask>>lane&1 == 0 {
+		panic(fmt.Errorf("%s: the mask %#08x does not contain the calling lane, %d", op.call, op.mask, lane))
 	}
 	b.unit.mu.Lock()
 	defer b.unit.mu.Unlock()
-	w.slots[lane] = slot{true, s, call, mask, in, 0, arg, finish}
+	op.waits, op.s = true, s
+	w.slots[lane] = op
 	if !w.try(lane) {
-		s.park(waitFor{call: call, mask: mask})
+		s.park(waitFor{call: op.call, mask: op.mask})
 	}
 	return w.slots[lane].out
 }
@@ -54,7 +57,7 @@ func (w *warp) try(lane int) bool {
 	lanes := of.mask & w.alive
 	for m := lanes; m != 0; m &= m - 1 {
 		o := &w.slots[bits.TrailingZeros32(m)]
-		if !o.waits || o.call != of.call || o.mask != of.mask {
+		if !o.waits || o.call != of.call || o.mask != of.mask || o.width != of.width {
 			return false
 		}
 	}
@@ -72,7 +75,7 @@ func (w *warp) try(lane int) bool {
 }
 
 // retry completes the operations that waited for a lane that has exited.
-func (w *warp) retry(*block) {
+func (w *warp) retry() {
 	for i := range w.slots {
 		if w.slots[i].waits {
 			w.try(i)
@@ -93,17 +96,19 @@ func shuffle[T Scalar](t Thread, call string, mask uint32, v T, arg, width int) 
 	if width < 1 || width > WarpSize || width&(width-1) != 0 {
 		panic(fmt.Errorf("%s: the width %d is not a power of two up to %d", call, width, WarpSize))
 	}
-	source := func(lane, arg int) int { return sourceLane(call, lane, arg&31, width) }
-	return valueOf[T](t.exchange(fmt.Sprintf("%s/%d", call, width), mask, bitsOf(v), arg, func(w *warp, lanes uint32) {
-		for m := lanes; m != 0; m &= m - 1 {
-			lane := bits.TrailingZeros32(m)
-			o := &w.slots[lane]
-			from := source(lane, o.arg)
-			if o.out = undefined; lanes>>from&1 != 0 {
-				o.out = w.slots[from].in
-			}
+	op := slot{call: call, mask: mask, width: width, in: bitsOf(v), arg: arg & 31, finish: shuffled}
+	return valueOf[T](t.exchange(op))
+}
+
+func shuffled(w *warp, lanes uint32) {
+	for m := lanes; m != 0; m &= m - 1 {
+		lane := bits.TrailingZeros32(m)
+		o := &w.slots[lane]
+		from := sourceLane(o.call, lane, o.arg, o.width)
+		if o.out = undefined; lanes>>from&1 != 0 {
+			o.out = w.slots[from].in
 		}
-	}))
+	}
 }
 
 // sourceLane returns the lane that a lane reads from.

@@ -12,9 +12,12 @@ type View[T any] struct {
 // ViewOf returns a View of a slice, for use in kernels and under Run.
 func ViewOf[T any](s []T) View[T] { return View[T]{dataOf(s), len(s)} }
 
-// ViewAt returns a View of n elements of device memory. The host passes it to a kernel and must not
-// access the elements. The host keeps the memory allocated while a kernel uses it.
-func ViewAt[T any](address uint64, n int) View[T] { return View[T]{pointerAt[T](address), n} }
+// ViewAt returns a View of n elements of device memory, as in ViewAt[float32](b.Ptr(), b.Len()) for a
+// driver.Buffer b. The host passes it to a kernel and must not access the elements. It keeps b until
+// the kernel has finished.
+func ViewAt[T any, A ~uint64 | ~uintptr](address A, n int) View[T] {
+	return View[T]{pointerAt[T](uintptr(address)), n}
+}
 
 // Len returns the number of elements.
 func (v View[T]) Len() int { return v.n }
@@ -52,8 +55,8 @@ func View2DOf[T any](s []T, rows, cols, stride int) View2D[T] {
 }
 
 // View2DAt returns a View2D of device memory. ViewAt tells what the host may do with it.
-func View2DAt[T any](address uint64, rows, cols, stride int) View2D[T] {
-	return View2D[T]{pointerAt[T](address), rows, cols, stride}
+func View2DAt[T any, A ~uint64 | ~uintptr](address A, rows, cols, stride int) View2D[T] {
+	return View2D[T]{pointerAt[T](uintptr(address)), rows, cols, stride}
 }
 
 // Rows returns the number of rows.
@@ -110,7 +113,4 @@ func offset[T any](p *T, n int) *T {
 // not in Go's heap.
 //
 //gpu:intrinsic
-func pointerAt[T any](address uint64) *T {
-	a := uintptr(address)
-	return *(**T)(unsafe.Pointer(&a))
-}
+func pointerAt[T any](address uintptr) *T { return *(**T)(unsafe.Pointer(&address)) }

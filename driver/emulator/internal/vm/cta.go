@@ -332,7 +332,7 @@ func poison(b []byte) {
 	}
 	words := unsafe.Slice((*uint64)(unsafe.Pointer(&b[0])), len(b)/8)
 	for i := range words {
-		words[i] = 0xffbadbadffbadbad
+		words[i] = 0xfffa_fffa_fffa_fffa
 	}
 }
 

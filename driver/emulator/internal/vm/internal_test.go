@@ -1,10 +1,14 @@
 package vm
 
 import (
+	"encoding/binary"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
+
+	"github.com/purecuda/cuda/ptx/num"
 )
 
 // A step of a matrix product must have the same result in float64 arithmetic as in integer
@@ -124,4 +128,14 @@ func upTo(n uint64) (all []uint64) {
 		all = append(all, i)
 	}
 	return all
+}
+
+func TestPoisonIsNaNInEveryFormat(t *testing.T) {
+	b := make([]byte, 16)
+	poison(b)
+	x := binary.LittleEndian.Uint64(b[8:])
+	if math.Float64frombits(x) == math.Float64frombits(x) || math.Float32frombits(uint32(x)) == math.Float32frombits(uint32(x)) ||
+		!num.F16FromBits(uint16(x)).IsNaN() || !num.BF16FromBits(uint16(x)).IsNaN() {
+		t.Errorf("%#x is a number", x)
+	}
 }
