@@ -2,6 +2,7 @@ package driver_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -358,4 +359,25 @@ func ExampleDeclared_Access() {
 	fmt.Println(low.Overlaps(high), ok, from-uint64(b.Ptr()), to-uint64(b.Ptr()))
 	check(b.Close(), c.Close())
 	// Output: true true 50 60
+}
+
+// A program that returns from a wait with a fault can tell which check failed, and continue.
+func ExampleKernelFault() {
+	wait := func() error { // stands for Stream.Wait after a launch with a length that is too small
+		return &driver.KernelFault{Kind: "index", Kernel: "step", File: "heat/step.go", Line: 17, Column: 9,
+			Values: [3]int64{1127, 1127}, Block: [3]uint32{3}, Thread: [3]uint32{31}}
+	}
+	err := wait()
+	// [fault]
+	var fault *driver.KernelFault
+	if errors.As(err, &fault) {
+		fmt.Printf("%s:%d: thread %v of block %v\n", fault.File, fault.Line, fault.Thread, fault.Block)
+	}
+	// [end]
+	if fault.Kind == "index" {
+		fmt.Println("index", fault.Values[0], "of", fault.Values[1])
+	}
+	// Output:
+	// heat/step.go:17: thread [31 0 0] of block [3 0 0]
+	// index 1127 of 1127
 }
