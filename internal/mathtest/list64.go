@@ -96,14 +96,6 @@ func class(got, want float64) float64 {
 	return math.Abs(got-want) / math.Abs(want) * 0x1p52
 }
 
-func first(f func(float64) (a, b float64)) func(float64) float64 {
-	return func(x float64) float64 { a, _ := f(x); return a }
-}
-
-func second(f func(float64) (a, b float64)) func(float64) float64 {
-	return func(x float64) float64 { _, b := f(x); return b }
-}
-
 func inverse(f func(*big.Float) *big.Float) func(*big.Float) *big.Float {
 	return func(x *big.Float) *big.Float {
 		y := f(x)

@@ -79,6 +79,30 @@ var fits32 = []fit{
 		target: ofSquare(after(exact.Cos, 2, 1)), weight: ofSquare(per(2, exact.Cos))},
 	{name: "tanhC", doc: "tanh(x) = x + x³·P(x²).", lo: 0, hi: 0.65, degree: 5, bits: 24,
 		target: ofSquare(after(exact.Tanh, 3, 0, 1)), weight: ofSquare(per(3, exact.Tanh))},
+	{name: "tanC", doc: "tan(r) = r + r³·P(r²).", lo: 0, hi: quarterPi * quarterPi, degree: 5, bits: 24,
+		target: ofSquare(after(exact.Tan, 3, 0, 1)), weight: ofSquare(per(3, exact.Tan))},
+	{name: "sinhC", doc: "sinh(x) = x + x³·P(x²) for x below 1.", lo: 0, hi: 1, degree: 2, bits: 24,
+		target: ofSquare(after(exact.Sinh, 3, 0, 1)), weight: ofSquare(per(3, exact.Sinh))},
+	{name: "asinC", doc: "asin(x) = x + x³·P(x²).", lo: 0, hi: 0.3137, degree: 4, bits: 24,
+		target: ofSquare(after(exact.Asin, 3, 0, 1)), weight: ofSquare(per(3, exact.Asin))},
+	{name: "atanC", doc: "atan(t) = t + t³·P(t²).", lo: 0, hi: 1, degree: 7, bits: 24,
+		target: ofSquare(after(exact.Atan, 3, 0, 1)), weight: ofSquare(per(3, exact.Atan))},
+	{name: "erfC", doc: "erf(x) = x + x·P(x²) for x below 0.92.", lo: 0, hi: 0.8465, degree: 5, bits: 24,
+		target: ofSquare(after(exact.Erf, 1, 0, 1)), weight: ofSquare(per(1, exact.Erf))},
+	{name: "erfTailC", doc: "erf(x) = 1 - 2^P(x) for x between 0.92 and 4.", lo: 0.92, hi: 4, degree: 6, bits: 24,
+		target: log2Erfc, weight: func(x *big.Float) *big.Float {
+			w := zero().Quo(exact.Erfc(x), exact.Erf(x))
+			return w.Mul(w, exact.Ln2(prec))
+		}},
+	{name: "erfcC", doc: "e^(x²)·erfc(x)·(1+2x) = P(t) with t = (x-2)/(x+2), for x between 0.5 and 10.1.",
+		lo: -0.6001, hi: 0.67, degree: 9, bits: 24, target: scaledErfcAt(2), weight: per(0, scaledErfcAt(2))},
+	{name: "powLogC", doc: "log2((1+s)/(1-s)) = s·P(s²).", lo: 0, hi: 0.02946, degree: 4, bits: 24, pairs: 2,
+		target: ofSquare(atanhTwice), weight: ofSquare(per(1, func(s *big.Float) *big.Float {
+			x := atanhTwice(s)
+			return x.Mul(x, s)
+		}))},
+	{name: "powExpC", doc: "2^r = 1 + r·P(r).", lo: -0.50001, hi: 0.50001, degree: 5, bits: 24,
+		target: after(exact.Exp2, 1, 1), weight: per(1, exact.Exp2)},
 }
 
 var fits64 = []fit{
@@ -101,15 +125,26 @@ var fits64 = []fit{
 	{name: "erfC", doc: "erf(x) = x·P(x²) for x below 0.9.", lo: 0, hi: 0.81, degree: 12, bits: 53, pairs: 2,
 		target: ofSquare(after(exact.Erf, 1)), weight: ofSquare(per(1, exact.Erf))},
 	{name: "erfcC", doc: "e^(x²)·erfc(x)·(1+2x) = P(t) with t = (x-4)/(x+4), for x between 0.9 and 27.3.",
-		lo: -0.633, hi: 0.745, degree: 21, bits: 53, pairs: 2, target: scaledErfc, weight: per(0, scaledErfc)},
+		lo: -0.633, hi: 0.745, degree: 21, bits: 53, pairs: 2, target: scaledErfcAt(4), weight: per(0, scaledErfcAt(4))},
 }
 
-// scaledErfc returns e^(x²)·erfc(x)·(1+2x) for t = (x-4)/(x+4).
-func scaledErfc(t *big.Float) *big.Float {
-	x := zero().Quo(zero().Add(t, number(1)), zero().Sub(number(1), t))
-	x.Mul(x, number(4))
-	p := exact.Erfcx(x)
-	return p.Mul(p, zero().Add(zero().Add(x, x), number(1)))
+// scaledErfcAt returns e^(x²)·erfc(x)·(1+2x) as a function of t = (x-k)/(x+k).
+func scaledErfcAt(k float64) function {
+	return func(t *big.Float) *big.Float {
+		x := zero().Quo(zero().Add(t, number(1)), zero().Sub(number(1), t))
+		x.Mul(x, number(k))
+		p := exact.Erfcx(x)
+		return p.Mul(p, zero().Add(zero().Add(x, x), number(1)))
+	}
+}
+
+// log2Erfc returns the binary logarithm of 1 minus the error function.
+func log2Erfc(x *big.Float) *big.Float { return exact.Log2(exact.Erfc(x)) }
+
+// atanhTwice returns 2·atanh(s)/(s·ln 2).
+func atanhTwice(s *big.Float) *big.Float {
+	p := zero().Quo(exact.Atanh(zero().Set(s)), zero().Mul(s, exact.Ln2(prec)))
+	return p.Add(p, p)
 }
 
 // atanhTail returns (atanh(s) - s - s³/3)/s⁵.

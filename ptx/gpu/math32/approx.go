@@ -38,7 +38,8 @@ const (
 	magic = 0x1.8p23
 )
 
-var (
-	inf = math.Float32frombits(infBits)
-	nan = math.Float32frombits(0x7fc00000)
-)
+func sqrt(x float32) float32 { return num.Sqrt(x) }
+
+func inf() float32 { return math.Float32frombits(infBits) }
+
+func nan() float32 { return math.Float32frombits(0x7fc00000) }

@@ -48,3 +48,97 @@ const (
 	tanhC4 = -0x1.e3cb32p-08
 	tanhC5 = 0x1.9b370ap-10
 )
+
+// tan(r) = r + r³·P(r²). The error is at most 2^-25.7.
+const (
+	tanC0 = 0x1.5554dep-02
+	tanC1 = 0x1.112deap-03
+	tanC2 = 0x1.b5851ep-05
+	tanC3 = 0x1.907298p-06
+	tanC4 = 0x1.968578p-09
+	tanC5 = 0x1.33e78ap-07
+)
+
+// sinh(x) = x + x³·P(x²) for x below 1. The error is at most 2^-25.3.
+const (
+	sinhC0 = 0x1.555598p-03
+	sinhC1 = 0x1.10f76p-07
+	sinhC2 = 0x1.ab4284p-13
+)
+
+// asin(x) = x + x³·P(x²). The error is at most 2^-25.3.
+const (
+	asinC0 = 0x1.55571p-03
+	asinC1 = 0x1.329da2p-04
+	asinC2 = 0x1.7de58p-05
+	asinC3 = 0x1.3414aep-06
+	asinC4 = 0x1.a0040cp-05
+)
+
+// atan(t) = t + t³·P(t²). The error is at most 2^-25.6.
+const (
+	atanC0 = -0x1.5554dcp-02
+	atanC1 = 0x1.9978ecp-03
+	atanC2 = -0x1.230a9ep-03
+	atanC3 = 0x1.b4e018p-04
+	atanC4 = -0x1.355834p-04
+	atanC5 = 0x1.620d5ap-05
+	atanC6 = -0x1.0c4f72p-06
+	atanC7 = 0x1.7f398ep-09
+)
+
+// erf(x) = x + x·P(x²) for x below 0.92. The error is at most 2^-26.0.
+const (
+	erfC0 = 0x1.06eba6p-03
+	erfC1 = -0x1.8126eap-02
+	erfC2 = 0x1.ce1b0ep-04
+	erfC3 = -0x1.b6939p-06
+	erfC4 = 0x1.476882p-08
+	erfC5 = -0x1.3ac59p-11
+)
+
+// erf(x) = 1 - 2^P(x) for x between 0.92 and 4. The error is at most 2^-29.2.
+const (
+	erfTailC0 = -0x1.2812cap-12
+	erfTailC1 = -0x1.a07bfap+00
+	erfTailC2 = -0x1.d6a94ap-01
+	erfTailC3 = -0x1.33143p-03
+	erfTailC4 = 0x1.06afacp-05
+	erfTailC5 = -0x1.1fb898p-08
+	erfTailC6 = 0x1.286306p-12
+)
+
+// e^(x²)·erfc(x)·(1+2x) = P(t) with t = (x-2)/(x+2), for x between 0.5 and 10.1. The error is at most 2^-27.2.
+const (
+	erfcC0 = 0x1.46e80ep+00
+	erfcC1 = -0x1.7bf5eap-04
+	erfcC2 = -0x1.5407bap-03
+	erfcC3 = 0x1.4ff96p-03
+	erfcC4 = -0x1.bc22c2p-05
+	erfcC5 = -0x1.068c64p-07
+	erfcC6 = 0x1.1c459p-07
+	erfcC7 = 0x1.303bd8p-10
+	erfcC8 = -0x1.50c228p-10
+	erfcC9 = -0x1.ea2eeep-13
+)
+
+// log2((1+s)/(1-s)) = s·P(s²). The error is at most 2^-37.8.
+const (
+	powLogC0    = 0x1.715476p+01
+	powLogC0Low = 0x1.4afb92p-25
+	powLogC1    = 0x1.ec709ep-01
+	powLogC1Low = -0x1.db4da4p-26
+	powLogC2    = 0x1.27778p-01
+	powLogC3    = 0x1.a58d88p-02
+	powLogC4    = 0x1.5ce83ep-02
+)
+
+// 2^r = 1 + r·P(r). The error is at most 2^-28.3.
+const (
+	powExpC0 = 0x1.62e43p-01
+	powExpC1 = 0x1.ebfbdcp-03
+	powExpC2 = 0x1.c6af7ap-05
+	powExpC3 = 0x1.3b2dd4p-07
+	powExpC4 = 0x1.5f0956p-10
+	powExpC5 = 0x1.4178a4p-13
+)

@@ -35,11 +35,7 @@ func Expm1(x float32) float32 {
 		n = 0
 	}
 	r := fma(n, -ln2Low, fma(n, -ln2, x))
-	p := fma(expm1C4, r, expm1C3)
-	p = fma(p, r, expm1C2)
-	p = fma(p, r, expm1C1)
-	p = fma(p, r, expm1C0)
-	e := fma(p, float32(r*r), r)
+	e := fma(expm1Polynomial(r), float32(r*r), r)
 	switch {
 	case n == 0:
 		return math.Float32frombits(math.Float32bits(e) | math.Float32bits(x)&signBit)

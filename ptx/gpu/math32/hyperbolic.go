@@ -1,5 +1,7 @@
 package math32
 
+import "math"
+
 // Tanh returns the hyperbolic tangent of x.
 func Tanh(x float32) float32 {
 	a := abs(x)
@@ -16,4 +18,131 @@ func Tanh(x float32) float32 {
 	// tanh a = 1 - 2/(e^2a + 1).
 	e := ex2(float32(a * (2 * log2e)))
 	return withSign(fma(-2, rcp(e+1), 1), x)
+}
+
+// expParts returns h, l and half for which e^(x+xl) is (h+l)·half², for x between -121 and 90.
+func expParts(x, xl float32) (h, l, half float32) {
+	t := fma(x, log2e, magic)
+	n := t - magic
+	k := int32(math.Float32bits(t)) - magicBits
+	r := fma(-n, ln2Low, fma(-n, ln2, x)) + xl
+	p := float32(expm1Polynomial(r) * r)
+	// e^r = 1 + r + r·p.
+	h = 1 + r
+	l = fma(p, r, r-(h-1))
+	// An odd k doubles h and l.
+	if k&1 != 0 {
+		h, l = h+h, l+l
+	}
+	return h, l, powerOf2(k >> 1)
+}
+
+// expm1Polynomial returns (e^r - 1 - r)/r².
+func expm1Polynomial(r float32) float32 {
+	p := fma(expm1C4, r, expm1C3)
+	p = fma(p, r, expm1C2)
+	p = fma(p, r, expm1C1)
+	return fma(p, r, expm1C0)
+}
+
+// coshParts returns q and the sum h+l with cosh a = 2·(h+l+q) and sinh a = 2·(h+l-q), for a between 0
+// and 90.
+func coshParts(a float32) (h, l, q float32) {
+	h, l, half := expParts(a, 0)
+	half *= 0.5
+	h, l = float32(float32(h*half)*half), float32(float32(l*half)*half)
+	// h+l = e^a/4 and q = e^-a/4.
+	return h, l, 0.0625 * rcp(h+l)
+}
+
+// Sinh returns the hyperbolic sine of x.
+func Sinh(x float32) float32 {
+	a := abs(x)
+	if a < 1 {
+		s := float32(x * x)
+		p := fma(sinhC2, s, sinhC1)
+		p = fma(p, s, sinhC0)
+		return fma(float32(p*s), x, x)
+	}
+	if a > 90 {
+		return float32(x * math.MaxFloat32)
+	}
+	h, l, q := coshParts(a)
+	v := h + (l - q)
+	return withSign(v+v, x)
+}
+
+// Cosh returns the hyperbolic cosine of x.
+func Cosh(x float32) float32 {
+	a := abs(x)
+	if a > 90 {
+		return float32(a * math.MaxFloat32)
+	}
+	h, l, q := coshParts(a)
+	v := h + (l + q)
+	return v + v
+}
+
+// Asinh returns the inverse hyperbolic sine of x.
+func Asinh(x float32) float32 {
+	a := abs(x)
+	if a > 0x1p30 {
+		return withSign(logOfTwice(a), x)
+	}
+	// asinh a = log1p(a + a²/(1 + √(a²+1))).
+	s := float32(a * a)
+	w := s * rcp(1+sqrt(s+1))
+	u, ul := a+w, float32(0)
+	if a > w {
+		ul = w - (u - a)
+	} else {
+		ul = a - (u - w)
+	}
+	return withSign(log1pPair(u, ul), x)
+}
+
+// logOfTwice returns the logarithm of 2a.
+func logOfTwice(a float32) float32 {
+	return Log(a) + ln2Rounded
+}
+
+const ln2Rounded = 0x1.62e43p-01
+
+// Acosh returns the inverse hyperbolic cosine of x.
+func Acosh(x float32) float32 {
+	if x > 0x1p30 {
+		return logOfTwice(x)
+	}
+	if !(x >= 1) {
+		return nan()
+	}
+	// acosh x = log1p(t + √(t²+2t)) with t = x-1.
+	t := x - 1
+	s := sqrt(fma(t, t, t+t))
+	u, ul := s+t, float32(0)
+	if s > t {
+		ul = t - (u - s)
+	} else {
+		ul = s - (u - t)
+	}
+	return log1pPair(u, ul)
+}
+
+// Atanh returns the inverse hyperbolic tangent of x.
+func Atanh(x float32) float32 {
+	a := abs(x)
+	// atanh a = log1p(2a/(1-a))/2.
+	d := 1 - a
+	dl := (1 - d) - a
+	r := rcp(d)
+	u := float32((a + a) * r)
+	c := fma(-u, dl, fma(-u, d, a+a))
+	u, ul := fma(c, r, u), float32(0)
+	if !(a < 1) {
+		if a == 1 {
+			return withSign(inf(), x)
+		}
+		return nan()
+	}
+	return withSign(0.5*log1pPair(u, ul), x)
 }

@@ -1,6 +1,84 @@
 package math32
 
-import "github.com/purecuda/cuda/ptx/num"
+import (
+	"math"
+
+	"github.com/purecuda/cuda/ptx/num"
+)
 
 // Sqrt returns the square root of x, rounded correctly.
 func Sqrt(x float32) float32 { return num.Sqrt(x) }
+
+// Rsqrt returns 1 divided by the square root of x.
+func Rsqrt(x float32) float32 {
+	y := rsqrt(x)
+	if !(x > 0 && x < inf()) {
+		return y
+	}
+	h := float32(x * y)
+	e := fma(-fma(x, y, -h), y, fma(-h, y, 1))
+	return fma(0.5*y, e, y)
+}
+
+// Cbrt returns the cube root of x.
+func Cbrt(x float32) float32 {
+	a := abs(x)
+	scale := float32(1)
+	if a < 0x1p-100 {
+		a, scale = float32(a*0x1p48), 0x1p-16
+	}
+	t := ex2(float32(lg2(a) * (1.0 / 3)))
+	// One of Newton's iterations: t -= (t³ - a)/(3t²).
+	s := float32(t * t)
+	d := float32(fma(s, t, -a) * rcp(s))
+	t = float32(fma(d, -1.0/3, t) * scale)
+	if a == 0 || !(a < inf()) {
+		return x
+	}
+	return withSign(t, x)
+}
+
+// Rcbrt returns 1 divided by the cube root of x.
+func Rcbrt(x float32) float32 {
+	a := abs(x)
+	scale := float32(1)
+	if a < 0x1p-100 {
+		a, scale = float32(a*0x1p48), 0x1p16
+	}
+	t := ex2(float32(lg2(a) * (-1.0 / 3)))
+	// One of Newton's iterations: t += t·(1 - a·t³)/3.
+	s := float32(a * t)
+	sl := fma(a, t, -s)
+	u := float32(t * t)
+	e := fma(-sl, u, fma(-s, u, 1))
+	e = fma(-s, fma(t, t, -u), e)
+	r := float32(fma(float32(t*(1.0/3)), e, t) * scale)
+	if a == 0 || !(a < inf()) {
+		return rcp(x)
+	}
+	return withSign(r, x)
+}
+
+// Hypot returns the square root of p²+q², without overflow of the squares.
+func Hypot(p, q float32) float32 {
+	a, b := abs(p), abs(q)
+	a, b = num.Max(a, b), num.Min(a, b)
+	// The scale is a power of 16 that brings a near 1.
+	e := math.Float32bits(a) & 0xfe000000
+	scale := math.Float32frombits(0x7e800000 - e)
+	sa, sb := float32(a*scale), float32(b*scale)
+	w := fma(sa, sa, float32(sb*sb))
+	r := rsqrt(w)
+	s := float32(w * r)
+	s = fma(fma(-s, s, w), 0.5*r, s)
+	v := float32(s * math.Float32frombits(0x00800000+e))
+	switch {
+	case a == inf():
+		return a
+	case p != p || q != q:
+		return nan()
+	case a == 0:
+		return 0
+	}
+	return v
+}

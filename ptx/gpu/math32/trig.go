@@ -18,7 +18,8 @@ const (
 // reduce returns x - q·π/2. Only the last two bits of q are right.
 func reduce(x float32) (r float32, q uint32) {
 	if abs(x) > reduceLimit {
-		return reduceLarge(x)
+		r, _, q = reduceLarge(x)
+		return r, q
 	}
 	t := fma(x, twoOverPi, magic)
 	n := t - magic
@@ -32,13 +33,13 @@ var twoOverPiBits = [5]uint64{
 	0, 0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041, 0xfe5163abdebbc561,
 }
 
-// reduceLarge is reduce for large numbers. It multiplies the significand with 128 bits of 2/π
+// reduceLarge is reducePair for large numbers. It multiplies the significand with 128 bits of 2/π
 // (Payne and Hanek). Higher bits contribute multiples of 4 to q.
-func reduceLarge(x float32) (r float32, q uint32) {
+func reduceLarge(x float32) (r, rl float32, q uint32) {
 	b := math.Float32bits(x)
 	e := int(b >> 23 & 0xff)
 	if e == 255 {
-		return nan, 0
+		return nan(), 0, 0
 	}
 	significand := uint64(b&(1<<23-1) | 1<<23)
 	at := uint(62 + e - 150)
@@ -49,11 +50,13 @@ func reduceLarge(x float32) (r float32, q uint32) {
 	// The product has 2 bits before the point and 62 bits after it.
 	p := significand*high + carry
 	q = uint32(p>>62) + uint32(p>>61&1)
-	r = float32(float64(int64(p<<2)) * (math.Pi / 2 * 0x1p-64))
+	f := float64(int64(p<<2)) * (math.Pi / 2 * 0x1p-64)
+	r = float32(f)
+	rl = float32(f - float64(r))
 	if b&signBit != 0 {
-		return -r, -q
+		return -r, -rl, -q
 	}
-	return r, q
+	return r, rl, q
 }
 
 // sinQuadrant returns the sine of r + q·π/2.

@@ -2,6 +2,7 @@ package math32_test
 
 import (
 	"math"
+	"math/rand/v2"
 	"os"
 	"runtime"
 	"sync"
@@ -76,4 +77,42 @@ func sweep(f mathtest.Unary32) (worst float64, at float32) {
 	}
 	wg.Wait()
 	return worst, at
+}
+
+// TestBinary measures the largest error of each function with two arguments.
+func TestBinary(t *testing.T) {
+	special := mathtest.Special32()
+	samples := 200_000
+	if testing.Short() {
+		samples = 20_000
+	}
+	if every {
+		samples = 100_000_000
+	}
+	for _, f := range mathtest.Binary32s {
+		t.Run(f.Name, func(t *testing.T) {
+			t.Parallel()
+			r := rand.New(rand.NewPCG(1, 2))
+			var worst float64
+			var atX, atY float32
+			try := func(x, y float32) {
+				if e := mathtest.ULP32(f.F(x, y), f.Exact(float64(x), float64(y))); e > worst || e != e {
+					worst, atX, atY = e, x, y
+				}
+			}
+			for _, x := range special {
+				for _, y := range special {
+					try(x, y)
+				}
+			}
+			for range samples {
+				try(mathtest.DrawPair32(r))
+			}
+			t.Logf("%-10s %.3f ulp at %x, %x", f.Name, worst, atX, atY)
+			if !(worst <= f.Bound) {
+				t.Errorf("%s(%x, %x): %v has an error of %.3f ulp, want at most %v (%v)", f.Name, atX, atY,
+					f.F(atX, atY), worst, f.Bound, f.Exact(float64(atX), float64(atY)))
+			}
+		})
+	}
 }
