@@ -128,8 +128,7 @@ func Ldexp(f float64, e int) float64 {
 	case e < -3000:
 		e = -3000
 	}
-	e += k
-	switch {
+	switch e += k; {
 	case e > 1024:
 		return math.Copysign(math.Inf(1), f)
 	case e < -1074:

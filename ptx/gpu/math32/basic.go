@@ -134,8 +134,7 @@ func Ldexp(f float32, e int) float32 {
 	case e < -1000:
 		e = -1000
 	}
-	e += k
-	switch {
+	switch e += k; {
 	case e > 128:
 		return withSign(inf(), f)
 	case e < -149:
