@@ -48,9 +48,9 @@ func (x *fn) qualifiers(v *ir.Value) string {
 	if x.ordered() {
 		order := orderNames[a.Order]
 		switch {
-		case a.Op == ir.RMWLoad && a.Order >= ir.AcqRel && v.Op == ir.OpAtomic:
+		case a.Op == ir.RMWLoad && a.Order != ir.Relaxed && v.Op == ir.OpAtomic:
 			order = "acquire"
-		case a.Op == ir.RMWStore && a.Order >= ir.AcqRel && v.Op == ir.OpAtomic:
+		case a.Op == ir.RMWStore && a.Order != ir.Relaxed && v.Op == ir.OpAtomic:
 			order = "release"
 		}
 		return "." + order + "." + scopeNames[a.Scope]

@@ -1,0 +1,277 @@
+package emit_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/internal/gputest"
+	"github.com/purecuda/cuda/ptx/go2ptx/internal/emit"
+	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
+	"github.com/purecuda/cuda/ptx/go2ptx/internal/irtest"
+)
+
+// perThread begins kernel k and returns the address of the thread's words.
+func perThread(m *ir.Module, words int64) (*irtest.Builder, *ir.Value) {
+	b := irtest.Kernel(m, "k", ir.MPtr)
+	return b, b.Index(b.Param(0), b.Special("%tid.x", ir.TI64), 8*words)
+}
+
+func expect(t *testing.T, m *ir.Module, threads int, in, want []uint64) {
+	t.Helper()
+	src := text(t, m, emit.Options{})
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		t.Helper()
+		got := run(t, c, src, threads, in)
+		for i := range want {
+			if got[i] != want[i] {
+				t.Errorf("word %d is %#x, want %#x\n%s", i, got[i], want[i], src)
+				return
+			}
+		}
+	})
+}
+
+// The phis of a loop exchange their values. One exchange is of predicates. The exit reads the
+// values from before the last exchange.
+func TestPhis(t *testing.T) {
+	m := &ir.Module{}
+	b, p := perThread(m, 4)
+	n := b.Load(ir.M64, p, 0)
+	loop, body, end := b.Block(), b.Block(), b.Block()
+	entry := b.B
+	entry.Jump(loop)
+	b.Set(loop)
+	i, x, y, z := b.Phi(loop, ir.TI64), b.Phi(loop, ir.TI64), b.Phi(loop, ir.TI64), b.Phi(loop, ir.TI64)
+	q, r := b.Phi(loop, ir.TBool), b.Phi(loop, ir.TBool)
+	b.B.If(b.Cmp(ir.SLt, i, n), body, end)
+	b.Set(body)
+	next := b.Op(ir.OpAdd, ir.TI64, i, b.I64(1))
+	b.B.If(b.Cmp(ir.Ne, i, b.I64(100)), loop, end)
+	i.Args = []*ir.Value{b.I64(0), next}
+	x.Args = []*ir.Value{b.I64(1), y}
+	y.Args = []*ir.Value{b.I64(2), z}
+	z.Args = []*ir.Value{b.I64(3), x}
+	q.Args, r.Args = []*ir.Value{b.Bool(true), r}, []*ir.Value{b.Bool(false), q}
+	b.Set(end)
+	ox := b.Phi(end, ir.TI64, x, b.I64(-1))
+	b.Store(ir.M64, p, 8, ox)
+	b.Store(ir.M64, p, 16, y)
+	b.Store(ir.MBool, p, 24, q)
+	b.B.Ret()
+	expect(t, m, 4, []uint64{0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 7, 0, 0, 0},
+		[]uint64{0, 1, 2, 1, 1, 2, 3, 0, 2, 3, 1, 1, 7, 2, 3, 0})
+}
+
+// Calls pass all types, return several results, and recurse. A function is called before its
+// definition.
+func TestCalls(t *testing.T) {
+	m := &ir.Module{}
+	b, p := perThread(m, 4)
+	f := irtest.Func(m, "fact", ir.M64, ir.MBool, ir.MF16)
+	f.F.Results = []ir.Type{ir.TI64, ir.TBool, ir.TF16, ir.TI32}
+	n, flag, h := f.Param(0), f.Param(1), f.Param(2)
+	more, base := f.Block(), f.Block()
+	f.B.If(f.Cmp(ir.SGt, n, f.I64(1)), more, base)
+	f.Set(base)
+	f.B.Ret(f.I64(1), flag, h, f.I32(5))
+	f.Set(more)
+	call := func(b *irtest.Builder, args ...*ir.Value) *ir.Value {
+		v := b.Op(ir.OpCall, ir.TTuple, args...)
+		v.Callee, v.Tuple = f.F, f.F.Results
+		return v
+	}
+	c := call(f, f.Op(ir.OpSub, ir.TI64, n, f.I64(1)), f.Op(ir.OpNot, ir.TBool, flag), h)
+	f.B.Ret(f.Op(ir.OpMul, ir.TI64, n, f.Extract(c, 0)), f.Extract(c, 1), f.Extract(c, 2), f.Op(ir.OpAdd, ir.TI32, f.Extract(c, 3), f.I32(1)))
+	one := irtest.Func(m, "one", ir.MF32)
+	one.F.Results = []ir.Type{ir.TF32}
+	one.B.Ret(one.Op(ir.OpFAdd, ir.TF32, one.Param(0), one.Param(0)))
+
+	c = call(b, b.Load(ir.M64, p, 0), b.Bool(true), b.F.Const(ir.TF16, 0x3c00))
+	b.Store(ir.M64, p, 8, b.Extract(c, 0))
+	b.Store(ir.MBool, p, 16, b.Extract(c, 1))
+	b.Store(ir.MF16, p, 18, b.Extract(c, 2))
+	b.Store(ir.M32, p, 20, b.Extract(c, 3))
+	v := b.Op(ir.OpCall, ir.TF32, b.F.Const(ir.TF32, 0x3f800000))
+	v.Callee = one.F
+	b.Store(ir.MF32, p, 24, v)
+	b.B.Ret()
+	expect(t, m, 2, []uint64{5, 0, 0, 0, 2, 0, 0, 0}, []uint64{5, 120, 0x9_3c00_0001, 0x40000000, 2, 2, 0x6_3c00_0000, 0x40000000})
+}
+
+// All widths, vectors, spaces, offsets and casts of addresses.
+func TestMemory(t *testing.T) {
+	m := &ir.Module{Vars: []*ir.Var{
+		{Name: "table", Space: ir.Const, Size: 8, Align: 8, Init: []byte{1, 2, 3, 4, 5, 6, 7, 0x88}},
+		{Name: "tile", Space: ir.Shared, Size: 256, Align: 16},
+		{Name: "counter", Space: ir.Global, Size: 8, Align: 8, Visible: true},
+	}}
+	b, p := perThread(m, 8)
+	b.F.Slots = []ir.Slot{{Name: "x", Size: 16, Align: 16}}
+	at := func(i int) *ir.Value {
+		v := b.Op(ir.OpGlobal, ir.PtrTo(m.Vars[i].Space))
+		v.Var = m.Vars[i]
+		return v
+	}
+	far := b.Op(ir.OpPtrAdd, p.Type, p, b.I64(1<<40))
+	near := b.Op(ir.OpPtrAdd, p.Type, far, b.I64(8-1<<40))
+	b.Store(ir.M64, near, 0, b.Load(ir.M64, at(0), 0))
+	slot := b.Aux(ir.OpSlot, ir.PtrTo(ir.Local), 0)
+	v := b.Op(ir.OpStoreV, ir.TNone, slot, b.I32(1), b.I32(2), b.I32(3), b.I32(4))
+	v.Mem, v.N = ir.M32, 4
+	generic := b.Op(ir.OpSpaceCast, ir.TPtr, slot)
+	back := b.Op(ir.OpSpaceCast, ir.PtrTo(ir.Local), generic)
+	l := b.Op(ir.OpLoadV, ir.TTuple, back)
+	l.Mem, l.N, l.Tuple = ir.M32, 2, []ir.Type{ir.TI32, ir.TI32}
+	sum := b.Op(ir.OpAdd, ir.TI32, b.Op(ir.OpAdd, ir.TI32, b.Extract(l, 0), b.Extract(l, 1)), b.Load(ir.M32, generic, 12))
+	b.Store(ir.M32, p, 16, sum)
+	b.Store(ir.MU8, p, 20, b.Load(ir.MS8, at(0), 7))
+	b.Store(ir.MS16, p, 22, b.Load(ir.MU16, at(0), 6))
+	b.Store(ir.M32, p, 24, b.Load(ir.MS8, at(0), 7))
+	b.Store(ir.M32, p, 28, b.Load(ir.MU8, at(0), 7))
+	b.Store(ir.M32, at(1), 4, b.I32(9))
+	bar := b.Asm("bar.sync 0;", ir.Convergent|ir.Fences, ir.TNone)
+	_ = bar
+	two := b.Op(ir.OpAsm, ir.TTuple, b.Load(ir.M32, at(1), 4), b.I32(2))
+	two.Sym, two.Tuple = "{ .reg .u32 t; mul.lo.u32 t, %0, %1; add.u32 $0, t, %1; sub.u32 $1, t, %1; }", []ir.Type{ir.TI32, ir.TI32}
+	b.Store(ir.M32, p, 32, b.Extract(two, 0))
+	b.Store(ir.M32, p, 36, b.Extract(two, 1))
+	s := b.Op(ir.OpStoreV, ir.TNone, p, b.Bool(true), b.Bool(false), b.Cmp(ir.Eq, sum, b.I32(7)), b.Bool(true))
+	s.Mem, s.N, s.Aux = ir.MBool, 4, 40
+	b.Store(ir.M64, at(2), 0, b.I64(77))
+	b.Store(ir.M64, p, 48, b.I64(3))
+	b.B.Ret()
+	expect(t, m, 1, make([]uint64, 8), []uint64{0, 0x8807060504030201, 0x8807_0088_0000_0007, 0x88_ffffff88, 0x10_00000014, 0x01010001, 3, 0})
+}
+
+// Every order and scope is valid for every target, and the old values add up.
+func TestAtomics(t *testing.T) {
+	for _, target := range []string{"", "sm_60", "sm_70", "sm_90"} {
+		m := &ir.Module{}
+		b := irtest.Kernel(m, "k", ir.MPtr)
+		p := b.Param(0)
+		atomic := func(op ir.RMW, mem ir.Mem, s ir.Scope, o ir.Order, at int64, args ...*ir.Value) {
+			t := mem.Type()
+			if op == ir.RMWStore {
+				t = ir.TNone
+			}
+			v := b.Op(ir.OpAtomic, t, append([]*ir.Value{p}, args...)...)
+			v.Mem, v.Aux, v.Atomic = mem, at, ir.Atomic{Op: op, Scope: s, Order: o}
+		}
+		n := uint64(0)
+		for s := ir.ScopeDevice; s <= ir.ScopeSystem; s++ {
+			if s == ir.ScopeCluster && target != "sm_90" || s == ir.ScopeSystem && target == "" {
+				continue
+			}
+			for o := ir.Relaxed; o <= ir.SeqCst; o++ {
+				n++
+				atomic(ir.RMWAdd, ir.M32, s, o, 0, b.I32(1))
+				atomic(ir.RMWLoad, ir.M64, s, o, 8)
+				atomic(ir.RMWStore, ir.M64, s, o, 16, b.I64(5))
+				v := b.Op(ir.OpCAS, ir.TI64, p, b.I64(0), b.I64(8))
+				v.Mem, v.Aux, v.Atomic = ir.M64, 24, ir.Atomic{Scope: s, Order: o}
+				f := b.Aux(ir.OpFence, ir.TNone, int64(s))
+				f.Atomic.Order = o
+			}
+		}
+		for op := ir.RMWAdd; op <= ir.RMWDec; op++ {
+			atomic(op, ir.M32, ir.ScopeDevice, ir.Relaxed, 32, b.I32(3))
+			if op < ir.RMWInc {
+				atomic(op, ir.M64, ir.ScopeDevice, ir.Relaxed, 40, b.I64(3))
+			}
+		}
+		atomic(ir.RMWAdd, ir.MF32, ir.ScopeBlock, ir.Relaxed, 48, b.F.Const(ir.TF32, 0x3f800000))
+		b.B.Ret()
+		src := text(t, m, emit.Options{Target: target})
+		gputest.Each(t, func(t *testing.T, c *driver.Context) {
+			out := run(t, c, src, 3, make([]uint64, 8))
+			if out[0] != 3*n || out[2] != 5 || out[3] != 8 || out[6] != 0x40400000 {
+				t.Errorf("%s: %#x", target, out)
+			}
+		})
+	}
+}
+
+// A failed check ends its threads and is reported with its place; others finish.
+func TestCheck(t *testing.T) {
+	m := &ir.Module{Files: []string{"a/heat.go"}}
+	b, p := perThread(m, 1)
+	b.F.GoName = "heat.step"
+	i := b.Load(ir.M64, p, 0)
+	b.Check("index", b.Cmp(ir.ULt, i, b.I64(10)), i, b.I64(10)).Pos = ir.Pos{Line: 7, Col: 3}
+	b.Check("divide", b.Op(ir.OpNot, ir.TBool, b.Cmp(ir.Eq, i, b.I64(4)))).Pos = ir.Pos{Line: 8, Col: 4}
+	b.Check("assert", b.Bool(true))
+	b.Store(ir.M64, p, 0, b.I64(1))
+	b.B.Ret()
+	src := text(t, m, emit.Options{Lines: emit.SourceLines})
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		for _, bad := range []struct {
+			value uint64
+			want  driver.KernelFault
+		}{
+			{12, driver.KernelFault{Kind: "index", Kernel: "heat.step", File: "a/heat.go", Line: 7, Column: 3, Values: [3]int64{12, 10}, Thread: [3]uint32{2}}},
+			{4, driver.KernelFault{Kind: "divide", Kernel: "heat.step", File: "a/heat.go", Line: 8, Column: 4, Thread: [3]uint32{2}}},
+		} {
+			_, err := launch(c, src, 4, []uint64{0, 1, bad.value, 3})
+			var fault *driver.KernelFault
+			if !errors.As(err, &fault) || *fault != bad.want {
+				t.Errorf("%v (%+v), want %+v\n%s", err, fault, bad.want, src)
+			}
+		}
+		out, err := launch(c, src, 4, []uint64{0, 1, 2, 3})
+		if err != nil || out[3] != 1 {
+			t.Errorf("%v %v", out, err)
+		}
+	})
+	b.F.Options.Trap = true
+	if src := string(text(t, m, emit.Options{})); !strings.Contains(src, "trap;") || strings.Contains(src, "__purecuda") {
+		t.Error(src)
+	}
+}
+
+// Lines name files and inlined calls; the place of an outer call comes before its use.
+func TestLines(t *testing.T) {
+	m := &ir.Module{Files: []string{"a.go", "b/c.go"}, Inlines: []ir.Inline{
+		{Func: "pkg.outer", At: ir.Pos{File: 0, Line: 3, Col: 1}},
+		{Func: "pkg.inner", At: ir.Pos{File: 1, Line: 30, Col: 2, Inline: 1}},
+	}}
+	b, p := perThread(m, 1)
+	b.Store(ir.M64, p, 0, b.I64(1)).Pos = ir.Pos{File: 1, Line: 40, Col: 5, Inline: 2}
+	b.B.Ret()
+	src := string(text(t, m, emit.Options{Lines: emit.InlinedLines}))
+	order := []string{".version 7.2", `.file 1`, ".loc 1 3 1\n", ".loc 2 30 2, function_name $L__info_string", "inlined_at 1 3 1\n", ".loc 2 40 5, function_name", "inlined_at 2 30 2\n", "st.global", ".debug_str"}
+	at := 0
+	for _, s := range order {
+		i := strings.Index(src[at:], s)
+		if i < 0 {
+			t.Fatalf("no %q after byte %d in\n%s", s, at, src)
+		}
+		at += i
+	}
+	if src := string(text(t, m, emit.Options{})); strings.Contains(src, ".loc") || !strings.Contains(src, ".target sm_52") {
+		t.Error(src)
+	}
+}
+
+// Cold blocks come last, and unused arithmetic is not written.
+func TestLayout(t *testing.T) {
+	m := &ir.Module{}
+	b, p := perThread(m, 2)
+	x := b.Load(ir.M64, p, 0)
+	cold, hot := b.Block(), b.Block()
+	cold.Cold = true
+	b.Op(ir.OpMul, ir.TI64, x, x)
+	b.B.If(b.Cmp(ir.Eq, x, b.I64(3)), cold, hot)
+	b.Set(cold)
+	b.Store(ir.M64, p, 8, b.I64(1111))
+	b.B.Jump(hot)
+	b.Set(hot)
+	b.Store(ir.M64, p, 0, b.I64(2222))
+	b.B.Ret()
+	src := string(text(t, m, emit.Options{}))
+	if strings.Index(src, "1111") < strings.Index(src, "2222") || strings.Count(src, "mul.lo") != 1 {
+		t.Error(src)
+	}
+	expect(t, m, 2, []uint64{3, 0, 4, 0}, []uint64{2222, 1111, 2222, 0})
+}
