@@ -110,10 +110,10 @@ func Sqrt(x *big.Float) *big.Float { return at(x.Prec()).Sqrt(x) }
 // Exp returns e^x.
 func Exp(x *big.Float) *big.Float {
 	prec := x.Prec()
-	const limit = 28
+	const limit = 13
 	if exponent(x) > limit {
 		// The result is too large or too small for a float64 anyway.
-		return scale(New(prec, 1), x.Sign()<<limit)
+		return scale(New(prec, 1), x.Sign()<<(limit+1))
 	}
 	wp := prec + guard + uint(max(0, exponent(x)))
 	ln2 := Ln2(wp)

@@ -12,10 +12,14 @@ import (
 //
 //gpu:intrinsic
 func Printf(t Thread, format string, args ...any) {
-	w := t.grid().output
-	t.grid().printing.Lock()
-	defer t.grid().printing.Unlock()
-	fmt.Fprintf(w, format, args...)
+	g := t.grid()
+	g.printing.Lock()
+	defer g.printing.Unlock()
+	if g.output == nil { // the zero Thread
+		fmt.Printf(format, args...)
+		return
+	}
+	fmt.Fprintf(g.output, format, args...)
 }
 
 // Assert does nothing if ok is true. Otherwise the thread ends with a fault that contains the

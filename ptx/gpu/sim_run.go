@@ -397,7 +397,7 @@ func (s *thread) release() {
 }
 
 // loneGrid is the grid of the zero Thread.
-var loneGrid = &grid{size: D1(1), block: D1(1), cluster: D1(1), output: os.Stdout}
+var loneGrid = &grid{size: D1(1), block: D1(1), cluster: D1(1)}
 
 // loneBlock answers questions about the indices of the zero Thread.
 var loneBlock = &block{unit: &unit{grid: loneGrid}}
@@ -407,8 +407,7 @@ func (t Thread) self() *thread {
 	if t.s != nil {
 		return t.s
 	}
-	g := &grid{size: D1(1), block: D1(1), cluster: D1(1), output: os.Stdout}
-	u := &unit{grid: g, lone: true}
+	u := &unit{grid: &grid{size: D1(1), block: D1(1), cluster: D1(1)}, lone: true}
 	u.addCluster(0)
 	return &u.blocks[0].threads[0]
 }

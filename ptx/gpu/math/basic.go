@@ -128,7 +128,8 @@ func Ldexp(f float64, e int) float64 {
 	case e < -3000:
 		e = -3000
 	}
-	switch e += k; {
+	e += k
+	switch {
 	case e > 1024:
 		return math.Copysign(math.Inf(1), f)
 	case e < -1074:

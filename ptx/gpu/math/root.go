@@ -16,20 +16,20 @@ func cbrtPair(x float64) (h, l float64, k int) {
 	// x = m·8^j with m between 1 and 8.
 	e := exponent(x)
 	j := (e + 1200) / 3
-	m := math.Float64frombits(math.Float64bits(x)&(1<<52-1) | uint64(e+1200-3*j+1023)<<52)
+	m := math.Float64frombits(math.Float64bits(x)&(1<<52-1) | uint64(e+1200-j-j-j+1023)<<52)
 	k += j - 400
 	// A third of the exponent and of the significand, with an error of 6 %.
 	t := math.Float64frombits(math.Float64bits(m)/3 + 0x2a9f7893782da1ce)
 	// Two of Halley's iterations.
 	for range 2 {
 		c := float64(t * float64(t*t))
-		t = float64(t * (c + m + m) / (c + c + m))
+		t = float64(float64(t*(c+m+m)) / (c + c + m))
 	}
 	// One of Newton's iterations, with a product of 106 bits.
 	s, sl := twoProd(t, t)
 	c, cl := twoProd(s, t)
 	r := (m - c) - math.FMA(sl, t, cl)
-	h, l = fastTwoSum(t, r/(3*s))
+	h, l = fastTwoSum(t, r/float64(3*s))
 	return h, l, k
 }
 

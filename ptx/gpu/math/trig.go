@@ -151,8 +151,10 @@ func Tan(x float64) float64 {
 	if math.Abs(r) < tiny && q&1 == 0 {
 		return r
 	}
-	sh, sl := fastTwoSum(sinPair(r, rl))
-	ch, cl := fastTwoSum(cosPair(r, rl))
+	sh, sl := sinPair(r, rl)
+	sh, sl = fastTwoSum(sh, sl)
+	ch, cl := cosPair(r, rl)
+	ch, cl = fastTwoSum(ch, cl)
 	if q&1 != 0 {
 		sh, sl, ch, cl = -ch, -cl, sh, sl
 	}

@@ -134,7 +134,8 @@ func Ldexp(f float32, e int) float32 {
 	case e < -1000:
 		e = -1000
 	}
-	switch e += k; {
+	e += k
+	switch {
 	case e > 128:
 		return withSign(inf(), f)
 	case e < -149:

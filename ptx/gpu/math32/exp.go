@@ -22,7 +22,7 @@ func Exp(x float32) float32 {
 	n := t - shift
 	// e^x = 2^n·2^r. If n was limited, r is large, and 2^r becomes infinite or tiny.
 	r := fma(x, log2eLow, fma(x, log2e, -n))
-	return ex2(r) * math.Float32frombits(math.Float32bits(t)<<23)
+	return float32(ex2(r) * math.Float32frombits(math.Float32bits(t)<<23))
 }
 
 // Exp2 returns 2 to the power of x.
@@ -40,7 +40,7 @@ func Expm1(x float32) float32 {
 	case n == 0:
 		return math.Float32frombits(math.Float32bits(e) | math.Float32bits(x)&signBit)
 	case x > 88.8:
-		return x * math.MaxFloat32
+		return float32(x * math.MaxFloat32)
 	case x < -25:
 		return -1
 	}

@@ -91,7 +91,7 @@ func Asinh(x float32) float32 {
 	}
 	// asinh a = log1p(a + a²/(1 + √(a²+1))).
 	s := float32(a * a)
-	w := s * rcp(1+sqrt(s+1))
+	w := float32(s * rcp(1+sqrt(s+1)))
 	u, ul := a+w, float32(0)
 	if a > w {
 		ul = w - (u - a)

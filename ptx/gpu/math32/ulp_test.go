@@ -5,17 +5,22 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
+	"strconv"
 	"sync"
 	"testing"
 
 	"github.com/purecuda/cuda/internal/mathtest"
 )
 
-// Every float32 takes up to 20 minutes a function. Use -timeout 0.
+// every is set for a test of every float32, which takes about 10 minutes of one core for a function.
+// Use -timeout 0.
 var every = os.Getenv("PURECUDA_MATH_LONG") != ""
 
-// stride is the distance between the bits of tested arguments. It is a prime.
+// stride returns the distance between the bits of tested arguments: 1, or a prime.
 func stride() uint64 {
+	if n, err := strconv.ParseUint(os.Getenv("PURECUDA_MATH_STRIDE"), 10, 32); err == nil && n > 0 {
+		return n
+	}
 	switch {
 	case every:
 		return 1
@@ -27,7 +32,7 @@ func stride() uint64 {
 
 // TestUnary measures the largest error of each function. In the short test it uses a part of all
 // float32 numbers and all numbers near powers of two. With PURECUDA_MATH_LONG set, it uses
-// every float32.
+// every float32. PURECUDA_MATH_STRIDE=101 tests every 101st.
 func TestUnary(t *testing.T) {
 	for _, f := range mathtest.Unary32s {
 		t.Run(f.Name, func(t *testing.T) {

@@ -59,6 +59,7 @@ type caller struct {
 // of the first call, so that a new process can continue after a call that ended the previous one.
 func Main(all []Exported) int {
 	c := &caller{out: json.NewEncoder(os.Stdout)}
+	os.Stdout = os.Stderr // for functions that print
 	if len(os.Args) > 1 {
 		var err error
 		if c.from, err = strconv.Atoi(os.Args[1]); err != nil {
