@@ -5,8 +5,6 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"maps"
-	"slices"
 	"strings"
 )
 
@@ -25,7 +23,6 @@ func Load(cfg Config) (*Program, error) {
 		return nil, err
 	}
 	c := newChecker(l)
-	c.p.Name, c.p.Declared = main.name, slices.Sorted(maps.Keys(main.decls))
 	for _, u := range l.order {
 		if u.reached {
 			c.check(u)
@@ -205,7 +202,7 @@ type checker struct {
 }
 
 func newChecker(l *loader) *checker {
-	return &checker{l, &Program{Fset: l.fset, decls: map[*types.Func]body{}, byTypes: map[*types.Package]*Package{}, texts: map[string][]byte{}}}
+	return &checker{l, &Program{Fset: l.fset, decls: map[*types.Func]body{}, byTypes: map[*types.Package]*Package{}}}
 }
 
 // check type-checks the reached part of a package, after that of its imports.
@@ -222,7 +219,6 @@ func (c *checker) check(u *unit) *types.Package {
 	}}
 	for _, f := range u.files {
 		if s := f.syntaxFor(); s != nil {
-			c.p.texts[f.name] = f.data
 			pkg.Files = append(pkg.Files, s)
 		}
 	}

@@ -1,0 +1,141 @@
+// Package randgo writes random kernels in Go, to compare the compiler with Go itself.
+//
+// A kernel never depends on an order that Go or the GPU leaves open: threads write to their own
+// elements, atomic operations commute, and their old values are not used. Only one thread can
+// fault. What memory holds after a fault is not compared.
+package randgo
+
+import "math/rand/v2"
+
+// Signature is what follows the name of each kernel.
+const Signature = `(t gpu.Thread, oi []int64, of []float64, og []float32, cells []int32, wide []uint64, ` +
+	`ii []int32, il []int64, ib []uint8, is []int16, fs []float32, fd []float64, p P, n int, m uint32, x float32, y float64)`
+
+// Kernel is the text of a kernel and of what it calls.
+type Kernel struct {
+	Name string
+	Text string
+	// Faults means that thread FaultThread can fault.
+	Faults bool
+	// Converges means that it has barriers, shuffles, atomics and loops with counts per thread.
+	Converges bool
+	Uses      map[string]int // language constructs, for coverage
+}
+
+// Prelude declares what the kernels of a file share.
+const Prelude = `
+type vec struct{ x, y, z float32 }
+
+func (v vec) dot(w vec) float32 { return v.x*w.x + v.y*w.y + v.z*w.z }
+
+func (v *vec) scale(s float32) { v.x, v.y, v.z = v.x*s, v.y*s, v.z*s }
+
+type stack[T any] struct {
+	at   [8]T
+	size int
+}
+
+func (s *stack[T]) push(v T) {
+	if s.size < len(s.at) {
+		s.at[s.size] = v
+		s.size++
+	}
+}
+
+func (s *stack[T]) pop() (v T, ok bool) {
+	if s.size == 0 {
+		return v, false
+	}
+	s.size--
+	return s.at[s.size], true
+}
+
+type integer interface {
+	~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~int | ~uint
+}
+
+type number interface{ integer | ~float32 | ~float64 }
+
+func clampTo[T number](v, low, high T) T {
+	if v < low {
+		return low
+	}
+	if v > high {
+		return high
+	}
+	return v
+}
+
+func fold[T, A any](s []T, first A, f func(A, T) A) A {
+	for _, v := range s {
+		first = f(first, v)
+	}
+	return first
+}
+
+func upTo(n int) func(func(int) bool) {
+	return func(yield func(int) bool) {
+		for i := 0; i < n; i++ {
+			if !yield(i) {
+				return
+			}
+		}
+	}
+}
+
+func pairs[T any](s []T) func(func(int, T) bool) {
+	return func(yield func(int, T) bool) {
+		for i := len(s) - 1; i >= 0; i-- {
+			if !yield(i, s[i]) {
+				return
+			}
+		}
+	}
+}
+
+func small(v float64) bool { return v > -1e6 && v < 1e6 }
+
+func toInt(v float64) int64 {
+	if small(v) {
+		return int64(v)
+	}
+	return -77
+}
+
+func toUint32(v float32) uint32 {
+	if v >= 0 && v < 4e9 {
+		return uint32(v)
+	}
+	return 99
+}
+
+func gcd(a, b uint32) uint32 {
+	if b == 0 {
+		return a
+	}
+	return gcd(b, a%b)
+}
+
+func ack(m, n int) int {
+	if m == 0 {
+		return n + 1
+	}
+	if n == 0 {
+		return ack(m-1, 1)
+	}
+	return ack(m-1, ack(m, n-1))
+}
+
+var primes = [12]uint16{2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37}
+
+var waves = [...]float32{0.5, -1.25, 3, 1e-3, 7.75, -0}
+
+var boxes = [3]R{{1, -2}, {250, 1 << 40}, {7, -7}}
+`
+
+// New writes a kernel. The same seed gives the same text.
+func New(name string, seed uint64) *Kernel {
+	g := &gen{r: rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15)), k: &Kernel{Name: name, Uses: map[string]int{}}, name: name}
+	g.kernel()
+	return g.k
+}

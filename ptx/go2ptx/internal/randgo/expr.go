@@ -1,0 +1,298 @@
+package randgo
+
+import "fmt"
+
+// atom is an expression of the type that is no constant.
+func (g *gen) atom(t typ) string {
+	if g.chance(35) {
+		if s, ok := g.element(t); ok {
+			return s
+		}
+	}
+	var of []string
+	for _, v := range g.vars {
+		if v.t == t {
+			of = append(of, v.name)
+		}
+	}
+	if len(of) > 0 && g.chance(75) {
+		return pick(g, of)
+	}
+	v := pick(g, g.vars)
+	return g.convert(v.name, v.t, t)
+}
+
+// element is an element of an array in scope, at an index inside it.
+func (g *gen) element(t typ) (string, bool) {
+	var of []array
+	for _, a := range g.arrays {
+		if a.elem == t {
+			of = append(of, a)
+		}
+	}
+	if len(of) == 0 {
+		return "", false
+	}
+	a := pick(g, of)
+	return fmt.Sprintf("%s[%s]", a.name, g.inside(a)), true
+}
+
+// inside is an index that is in range.
+func (g *gen) inside(a array) string {
+	i := g.index()
+	switch {
+	case a.len == 0:
+		return fmt.Sprintf("%s%%uint(len(%s))", g.asUint(i), a.name)
+	case a.len&(a.len-1) == 0:
+		return fmt.Sprintf("(%s)&%d", i, a.len-1)
+	default:
+		return fmt.Sprintf("%s%%%d", g.asUint(i), a.len)
+	}
+}
+
+func (g *gen) asUint(s string) string { return "uint(" + s + ")" }
+
+// index is an integer expression that is cheap.
+func (g *gen) index() string {
+	var of []variable
+	for _, v := range g.vars {
+		if !v.t.isFloat() {
+			of = append(of, v)
+		}
+	}
+	v := pick(g, of)
+	s := v.name
+	if v.t.bits() < 64 {
+		s = "int(" + s + ")"
+	}
+	switch g.n(4) {
+	case 0:
+		return fmt.Sprintf("(%s+%d)", s, g.n(100))
+	case 1:
+		return fmt.Sprintf("(%s*%d)", s, 1+g.n(9))
+	}
+	return s
+}
+
+// convert writes the conversion of a value that is no constant.
+func (g *gen) convert(s string, from, to typ) string {
+	switch {
+	case from == to:
+		return s
+	case from.isFloat() && !to.isFloat():
+		if to == "uint32" && g.chance(50) {
+			return fmt.Sprintf("toUint32(float32(%s))", s)
+		}
+		return fmt.Sprintf("%s(toInt(float64(%s)))", to, s)
+	}
+	g.use("convert " + string(from) + " " + string(to))
+	return fmt.Sprintf("%s(%s)", to, s)
+}
+
+func (g *gen) constant(t typ) string {
+	switch {
+	case t.isFloat():
+		return fmt.Sprintf("%s(%s)", t, pick(g, []string{"0.5", "-1.25", "3", "1e-3", "1e10", "-0.1", "7.0/3", "1e-40", "16777217"}))
+	case t.signed():
+		return pick(g, []string{"1", "-1", "2", "3", "-7", "10", "31", "100", "-128", "127", "0"})
+	}
+	return pick(g, []string{"1", "2", "3", "5", "7", "10", "31", "100", "127", "255", "0"})
+}
+
+// expr is an expression of the type. Its value may be anything, but never depends on what Go
+// leaves to the implementation.
+func (g *gen) expr(t typ, depth int) string {
+	if depth <= 0 || g.chance(12) {
+		return g.atom(t)
+	}
+	if g.chance(8) {
+		from := g.anyType()
+		return g.convert("("+g.expr(from, depth-1)+")", from, t)
+	}
+	if g.chance(6) {
+		return g.call(t, depth)
+	}
+	if t.isFloat() {
+		return g.floatExpr(t, depth)
+	}
+	return g.intExpr(t, depth)
+}
+
+func (g *gen) operand(t typ, depth int) string {
+	if g.chance(25) {
+		return g.constant(t)
+	}
+	return g.expr(t, depth)
+}
+
+func (g *gen) floatExpr(t typ, depth int) string {
+	a := g.expr(t, depth-1)
+	switch g.n(14) {
+	case 0, 1, 2:
+		return fmt.Sprintf("(%s + %s)", a, g.operand(t, depth-1))
+	case 3, 4:
+		return fmt.Sprintf("(%s - %s)", a, g.operand(t, depth-1))
+	case 5, 6, 7:
+		return fmt.Sprintf("(%s * %s)", a, g.operand(t, depth-1))
+	case 8:
+		return fmt.Sprintf("(%s / %s)", a, g.expr(t, depth-1))
+	case 9:
+		return fmt.Sprintf("(-%s)", a)
+	case 10:
+		g.use("min and max of floats")
+		return fmt.Sprintf("%s(%s, %s)", pick(g, []string{"min", "max"}), a, g.expr(t, depth-1))
+	case 11:
+		f := pick(g, []string{"math.Sqrt", "math.Abs", "math.Floor", "math.Ceil", "math.Trunc", "math.RoundToEven"})
+		g.use(f)
+		if t == "float32" {
+			return fmt.Sprintf("float32(%s(float64(%s)))", f, a)
+		}
+		return fmt.Sprintf("%s(%s)", f, a)
+	case 12:
+		if t == "float64" {
+			g.use("math.FMA")
+			return fmt.Sprintf("math.FMA(%s, %s, %s)", a, g.atom(t), g.atom(t))
+		}
+		g.use("num.FMA")
+		return fmt.Sprintf("num.FMA(%s, %s, %s)", a, g.atom(t), g.atom(t))
+	default:
+		return fmt.Sprintf("%s(%s*%s)", t, a, g.atom(t))
+	}
+}
+
+func (g *gen) intExpr(t typ, depth int) string {
+	a := g.expr(t, depth-1)
+	switch g.n(17) {
+	case 0, 1, 2:
+		return fmt.Sprintf("(%s + %s)", a, g.operand(t, depth-1))
+	case 3, 4:
+		return fmt.Sprintf("(%s - %s)", a, g.operand(t, depth-1))
+	case 5, 6:
+		return fmt.Sprintf("(%s * %s)", a, g.operand(t, depth-1))
+	case 7:
+		op := pick(g, []string{"/", "%"})
+		if g.chance(40) {
+			g.use("division by a constant")
+			d := 2 + g.n(120)
+			if t.signed() && g.chance(40) {
+				d = -d
+			}
+			return fmt.Sprintf("(%s %s %d)", a, op, d)
+		}
+		g.use("division")
+		return fmt.Sprintf("(%s %s (%s | 1))", a, op, g.atom(t))
+	case 8, 9:
+		return fmt.Sprintf("(%s %s %s)", a, pick(g, []string{"&", "|", "^", "&^"}), g.operand(t, depth-1))
+	case 10, 11:
+		return g.shift(a, t, depth)
+	case 12:
+		return fmt.Sprintf("(%s%s)", pick(g, []string{"-", "^"}), a)
+	case 13:
+		g.use("min and max of integers")
+		return fmt.Sprintf("%s(%s, %s)", pick(g, []string{"min", "max"}), a, g.operand(t, depth-1))
+	case 14:
+		return g.bits(t, a)
+	case 15:
+		g.use("clampTo")
+		return fmt.Sprintf("clampTo(%s, 3, 100)", a)
+	default:
+		return fmt.Sprintf("(%s - %s)", a, g.atom(t))
+	}
+}
+
+func (g *gen) shift(a string, t typ, depth int) string {
+	op := pick(g, []string{"<<", ">>"})
+	switch g.n(4) {
+	case 0:
+		g.use("shift by a constant")
+		return fmt.Sprintf("(%s %s %d)", a, op, g.n(t.bits()+2))
+	case 1:
+		g.use("shift by a signed count")
+		return fmt.Sprintf("(%s %s (%s & 127))", a, op, g.atom(pick(g, []typ{"int", "int32", "int64", "int16"})))
+	default:
+		g.use("shift by an unsigned count")
+		c := pick(g, []typ{"uint8", "uint16", "uint32", "uint64", "uint"})
+		if g.chance(50) {
+			return fmt.Sprintf("(%s %s (%s & 31))", a, op, g.expr(c, depth-1))
+		}
+		return fmt.Sprintf("(%s %s %s)", a, op, g.expr(c, depth-2))
+	}
+}
+
+// bits calls a function of math/bits.
+func (g *gen) bits(t typ, a string) string {
+	f := pick(g, []string{"LeadingZeros", "TrailingZeros", "OnesCount", "Len", "Reverse", "ReverseBytes", "RotateLeft"})
+	width := pick(g, []string{"8", "16", "32", "64"})
+	if f == "ReverseBytes" && width == "8" {
+		width = "32"
+	}
+	g.use("bits." + f + width)
+	if f == "RotateLeft" {
+		return fmt.Sprintf("%s(bits.%s%s(uint%s(%s), int(%s)))", t, f, width, width, a, g.atom("int8"))
+	}
+	return fmt.Sprintf("%s(bits.%s%s(uint%s(%s)))", t, f, width, width, a)
+}
+
+// call calls a function of the prelude or a generated one.
+func (g *gen) call(t typ, depth int) string {
+	switch g.n(12) {
+	case 8, 9, 10:
+		if s, ok := g.helperCall(t, depth); ok {
+			return s
+		}
+	case 0:
+		g.use("recursion")
+		return g.convert(fmt.Sprintf("gcd(%s, %s)", g.atom("uint32"), g.atom("uint32")), "uint32", t)
+	case 1:
+		g.use("recursion")
+		return g.convert(fmt.Sprintf("ack(int(%s&1), int(%s&3))", g.atom("uint8"), g.atom("uint8")), "int", t)
+	case 2:
+		g.use("method of a struct")
+		return g.convert(fmt.Sprintf("vec{%s, %s, 2}.dot(vec{%s, 1, %s})", g.atom("float32"), g.atom("float32"), g.atom("float32"), g.atom("float32")), "float32", t)
+	case 3:
+		g.use("function as a parameter")
+		e := pick(g, g.arrays)
+		if e.fixed && e.len == 0 && !e.elem.isFloat() {
+			acc := pick(g, ints)
+			return g.convert(fmt.Sprintf("fold(%s[:%d], %s(1), func(a %s, e %s) %s { return a*3 + %s(e)%s })", e.name, 1+g.n(6), acc, acc, e.elem, acc, acc,
+				pick(g, []string{"", " ^ a>>1", " | 1"})), acc, t)
+		}
+	case 4:
+		g.use("function literal called")
+		a := g.anyType()
+		return fmt.Sprintf("func(v %s) %s { return %s }(%s)", a, t, g.convert("v", a, t), g.expr(a, depth-1))
+	case 5:
+		g.use("table of structs")
+		return g.convert(fmt.Sprintf("boxes[uint(%s)%%3].V", g.index()), "int64", t)
+	case 6:
+		g.use("math.Float32bits")
+		v := g.atom("float32")
+		return g.convert(fmt.Sprintf("func(v float32) uint32 { if v != v { return 5 }; return math.Float32bits(v) }(%s)", v), "uint32", t)
+	case 7:
+		g.use("num.F16")
+		h := pick(g, []string{"num.F16", "num.BF16"})
+		return g.convert(fmt.Sprintf("num.%s(num.To[%s](%s), num.To[%s](%s)).Float32()", pick(g, []string{"Add", "Mul", "Sub"}), h, g.atom("float32"), h, g.atom("float32")), "float32", t)
+	}
+	return g.atom(t)
+}
+
+// cond is a condition.
+func (g *gen) cond(depth int) string {
+	if depth > 0 {
+		switch g.n(6) {
+		case 0:
+			return fmt.Sprintf("(%s && %s)", g.cond(depth-1), g.cond(depth-1))
+		case 1:
+			return fmt.Sprintf("(%s || %s)", g.cond(depth-1), g.cond(depth-1))
+		case 2:
+			return fmt.Sprintf("!(%s)", g.cond(depth-1))
+		}
+	}
+	if g.chance(5) && !g.inHelper {
+		return "p.E"
+	}
+	t := g.anyType()
+	op := pick(g, []string{"<", "<=", ">", ">=", "==", "!="})
+	g.use("compare " + string(t))
+	return fmt.Sprintf("(%s %s %s)", g.expr(t, depth), op, g.operand(t, depth-1))
+}

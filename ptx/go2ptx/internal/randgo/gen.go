@@ -1,0 +1,184 @@
+package randgo
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+)
+
+// typ is a type of Go that expressions have.
+type typ string
+
+var (
+	ints   = []typ{"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "int", "uint"}
+	floats = []typ{"float32", "float64"}
+)
+
+func (t typ) isFloat() bool { return t == "float32" || t == "float64" }
+func (t typ) signed() bool  { return strings.HasPrefix(string(t), "int") }
+func (t typ) bits() int {
+	switch t {
+	case "int8", "uint8":
+		return 8
+	case "int16", "uint16":
+		return 16
+	case "int32", "uint32", "float32":
+		return 32
+	}
+	return 64
+}
+
+// a variable in scope.
+type variable struct {
+	name  string
+	t     typ
+	fixed bool // may not be assigned
+}
+
+// an array or slice in scope; its length is a power of two for local arrays.
+type array struct {
+	name  string
+	elem  typ
+	len   int // 0: a slice with len(name)
+	fixed bool
+}
+
+type gen struct {
+	r    *rand.Rand
+	k    *Kernel
+	name string
+
+	out      strings.Builder // the functions before the kernel
+	body     strings.Builder
+	indent   int
+	vars     []variable
+	arrays   []array
+	count    int
+	depth    int // of statements
+	loops    int
+	budget   int
+	helpers  []helper
+	inHelper bool // where the kernel's parameters are not in scope
+}
+
+func (g *gen) n(n int) int             { return g.r.IntN(n) }
+func (g *gen) chance(percent int) bool { return g.n(100) < percent }
+func (g *gen) use(what string)         { g.k.Uses[what]++ }
+
+func (g *gen) fresh(prefix string) string {
+	g.count++
+	return fmt.Sprintf("%s%d", prefix, g.count)
+}
+
+func (g *gen) line(format string, args ...any) {
+	g.body.WriteString(strings.Repeat("\t", g.indent))
+	fmt.Fprintf(&g.body, format, args...)
+	g.body.WriteByte('\n')
+}
+
+func pick[T any](g *gen, of []T) T { return of[g.n(len(of))] }
+
+func (g *gen) anyType() typ {
+	if g.chance(30) {
+		return pick(g, floats)
+	}
+	return pick(g, ints)
+}
+
+// block writes statements in a scope of their own.
+func (g *gen) block(n int) {
+	v, a := len(g.vars), len(g.arrays)
+	g.indent++
+	g.depth++
+	for range n {
+		g.statement()
+	}
+	g.depth--
+	g.indent--
+	g.vars, g.arrays = g.vars[:v], g.arrays[:a]
+}
+
+func (g *gen) kernel() {
+	g.k.Faults = g.chance(15)
+	g.k.Converges = g.chance(45)
+	g.inHelper = true
+	g.functions()
+	g.inHelper = false
+	g.body.Reset()
+	fmt.Fprintf(&g.body, "//gpu:kernel block=%d\nfunc %s%s {\n", Block, g.name, Signature)
+	g.indent = 1
+	g.vars = []variable{{"p.A", "int32", true}, {"p.B", "uint16", true}, {"p.C", "int8", true}, {"p.D", "uint64", true}, {"p.F", "float32", true},
+		{"p.G", "float64", true}, {"p.R.U", "uint8", true}, {"p.R.V", "int64", true}, {"n", "int", true}, {"m", "uint32", true}, {"x", "float32", true}, {"y", "float64", true}}
+	g.arrays = []array{{"ii", "int32", 0, true}, {"il", "int64", 0, true}, {"ib", "uint8", 0, true}, {"is", "int16", 0, true}, {"fs", "float32", 0, true},
+		{"fd", "float64", 0, true}, {"p.Q", "int16", 3, true}, {"primes", "uint16", 12, true}, {"waves", "float32", 6, true}}
+	g.line("g := t.GlobalX()")
+	g.line("r := t.ThreadX()")
+	g.line("_ = r")
+	g.vars = append(g.vars, variable{"g", "int", true}, variable{"r", "int", true})
+	g.budget = 40 + g.n(60)
+	for range 4 + g.n(7) {
+		g.statement()
+		if g.k.Converges && g.chance(60) {
+			g.convergent()
+		}
+	}
+	if g.k.Faults {
+		thread := g.n(Threads)
+		for range 1 + g.n(3) {
+			g.fault(thread)
+		}
+	}
+	for i := range Ints {
+		t := pick(g, ints)
+		g.line("oi[g*%d+%d] += int64(%s)", Ints, i, g.expr(t, 3))
+	}
+	for i := range Floats {
+		g.line("of[g*%d+%d] = %s", Floats, i, g.expr("float64", 3))
+		g.line("og[g*%d+%d] = %s", Floats, i, g.expr("float32", 3))
+	}
+	g.body.WriteString("}\n")
+	g.k.Text = g.out.String() + g.body.String()
+}
+
+// fault writes statements with which one thread can fault.
+func (g *gen) fault(thread int) {
+	g.line("if g == %d {", thread)
+	g.indent++
+	a := pick(g, g.arrays[:6])
+	switch g.n(9) {
+	case 0:
+		g.use("fault index")
+		g.line("oi[g*4] += int64(%s[%s])", a.name, g.expr("int", 2))
+	case 1:
+		g.use("fault slice")
+		g.line("oi[g*4] += int64(len(%s[%s:%s]))", a.name, g.expr("int8", 1), g.expr("int16", 1))
+	case 2:
+		g.use("fault divide")
+		t := pick(g, ints)
+		g.line("oi[g*4] += int64(%s / (%s & 1))", g.atom(t), g.atom(t))
+	case 3:
+		g.use("fault shift")
+		g.line("oi[g*4] += int64(%s) << %s", g.atom("int64"), g.expr(pick(g, []typ{"int8", "int32", "int64"}), 1))
+	case 4:
+		g.use("fault convert")
+		g.line("oi[g*4] += int64((*[%d]%s)(%s[%s&63:])[1])", 2+g.n(60), a.elem, a.name, g.expr("int", 1))
+	case 5:
+		g.use("fault panic")
+		g.line("if %s { panic(\"kernel %s gives up\") }", g.cond(2), g.name)
+	case 6:
+		g.use("fault remainder")
+		t := pick(g, ints)
+		g.line("oi[g*4] += int64(%s %% (%s >> %d))", g.atom(t), g.atom(t), g.n(8))
+	case 7:
+		g.use("fault index")
+		v := g.fresh("fa")
+		g.line("var %s [8]int32", v)
+		g.line("%s[%s&15]++", v, g.expr("uint8", 2))
+		g.line("oi[g*4] += int64(%s[%s&7])", v, g.expr("uint8", 1))
+	case 8:
+		g.use("fault three-index slice")
+		g.line("oi[g*4] += int64(cap(%s[%s:%s:%s]))", a.name, g.expr("uint8", 1), g.expr("uint8", 1), g.expr("uint8", 1))
+	}
+	g.indent--
+	g.line("}")
+}
