@@ -1,0 +1,328 @@
+package lower
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+
+	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
+	"github.com/purecuda/cuda/ptx/go2ptx/internal/source"
+)
+
+// frame is a call of a function that is being lowered, inlined or as a function of the module.
+type frame struct {
+	*builder
+	pkg      *source.Package
+	env      targs
+	outer    *frame // of a function literal: the function around it
+	caller   *frame
+	key      string // of the instance
+	lit      *ast.FuncLit
+	depth    int
+	inline   int32
+	nobounds bool
+	vars     map[types.Object]*variable
+	decl     *types.Signature // as declared
+	sig      *types.Signature // with the type arguments
+	results  []*variable
+	ret      *ir.Block
+	ctl      *scope
+}
+
+// maxDepth limits inlined calls in inlined calls.
+const maxDepth = 250
+
+// topFrame returns the frame of a function of the module.
+func (b *builder) topFrame(in instance, pkg *source.Package, decl *ast.FuncDecl) *frame {
+	sig := in.fn.Signature()
+	env := b.l.env(in)
+	f := &frame{builder: b, pkg: pkg, env: env, key: b.l.key(in), vars: map[types.Object]*variable{}}
+	f.decl = sig
+	f.sig = b.l.subst(sig, env).(*types.Signature)
+	f.nobounds = b.f.Options.NoBounds || b.l.prog.Directives(in.fn).NoBounds
+	f.at(decl)
+	f.declareResults(sig, decl.Type)
+	f.ret = b.newBlock()
+	return f
+}
+
+// env returns the environment of an instance.
+func (l *lowerer) env(in instance) targs {
+	sig := in.fn.Signature()
+	list := sig.TypeParams()
+	if sig.Recv() != nil {
+		list = sig.RecvTypeParams()
+	}
+	env := targs{}
+	for i := range min(list.Len(), len(in.args)) {
+		env[list.At(i)] = in.args[i]
+	}
+	return env
+}
+
+// at sets the position of the following instructions.
+func (f *frame) at(n ast.Node) {
+	if n != nil {
+		f.atPos(n.Pos())
+	}
+}
+
+func (f *frame) atPos(p token.Pos) {
+	if p.IsValid() {
+		f.l.now = p
+		f.pos, _ = f.l.position(p)
+		f.pos.Inline = f.inline
+	}
+}
+
+func (f *frame) errorf(n ast.Node, id string, args ...any) {
+	if f.dead {
+		return
+	}
+	f.l.errorf(n.Pos(), id, args...)
+}
+
+// run lowers the body and continues after it.
+func (f *frame) run(body *ast.BlockStmt) {
+	f.body(body, &scope{})
+	f.atPos(body.Rbrace)
+	f.jump(f.ret)
+	f.enter(f.ret)
+}
+
+// newVar makes a variable without a value.
+func (f *frame) newVar(name string, t types.Type, pos token.Pos, tag int) *variable {
+	lay := f.layoutAt(t, pos)
+	v := &variable{name: name, typ: t, lay: lay, id: varID{f.site, pos, tag}, loop: f.loop}
+	v.mem = lay.big() || f.l.inMemory[v.id]
+	if lay.big() && lay.static() {
+		f.l.errorf(pos, "func-in-memory")
+		v.lay, v.mem = f.l.layout(types.NewTuple()), false
+	}
+	return v
+}
+
+// layoutAt returns a layout, and reports types that are not available.
+func (f *frame) layoutAt(t types.Type, pos token.Pos) *layout {
+	lay := f.l.layout(t)
+	if lay.err != "" {
+		if !f.dead {
+			f.l.errorf(pos, "type", f.typeText(t), lay.err)
+		}
+		return &layout{align: 1}
+	}
+	return lay
+}
+
+func (f *frame) typeText(t types.Type) string {
+	return types.TypeString(t, types.RelativeTo(f.pkg.Types))
+}
+
+// declare makes the variable of an object, with a value.
+func (f *frame) declare(obj types.Object, t types.Type, v val) *variable {
+	x := f.newVar(obj.Name(), t, obj.Pos(), 0)
+	f.vars[obj] = x
+	f.store(f.whole(x), v)
+	return x
+}
+
+// assigned makes the variable of an object, without a value.
+func (f *frame) assigned(obj types.Object, t types.Type) *variable {
+	x := f.newVar(obj.Name(), t, obj.Pos(), 0)
+	f.vars[obj] = x
+	return x
+}
+
+func (f *frame) whole(v *variable) loc { return loc{typ: v.typ, v: v} }
+
+// temp makes a variable of the compiler.
+func (f *frame) temp(name string, t types.Type, pos token.Pos, tag int, v val) *variable {
+	x := f.newVar(name, t, pos, tag)
+	f.store(f.whole(x), v)
+	return x
+}
+
+// Tags of variables of the compiler, which share positions with others.
+const (
+	tagNone = iota
+	tagResult
+	tagTemp
+	tagIter
+	tagCode
+	tagDone
+	tagReceiver
+	tagLiteral
+	tagNew
+	tagPhi
+	tagSnapshot
+	tagCopy
+	tagBody  // of sites
+	tagParam = 1000
+)
+
+func (f *frame) declareResults(sig *types.Signature, ft *ast.FuncType) {
+	pos := ft.Pos()
+	for i := range sig.Results().Len() {
+		r := sig.Results().At(i)
+		t := f.subst(r.Type())
+		v := f.temp("result", t, pos, tagResult+1000*(i+1), f.zeroOf(t))
+		if r.Name() != "" && r.Name() != "_" {
+			v.name = r.Name()
+			f.vars[r] = v
+		}
+		f.results = append(f.results, v)
+	}
+}
+
+func (f *frame) subst(t types.Type) types.Type { return f.l.subst(t, f.env) }
+
+// typeOf returns the type of an expression in this instance.
+func (f *frame) typeOf(e ast.Expr) types.Type {
+	t := f.pkg.Info.TypeOf(e)
+	if t == nil {
+		return types.Typ[types.Invalid]
+	}
+	return f.subst(t)
+}
+
+// lookup returns a local variable, or nil.
+func (f *frame) lookup(obj types.Object) *variable {
+	for ; f != nil; f = f.outer {
+		if v := f.vars[obj]; v != nil {
+			return v
+		}
+	}
+	return nil
+}
+
+// read2 reads a leaf of a variable wherever it is.
+func (b *builder) read2(v *variable, i int) leaf {
+	if !v.mem {
+		return b.read(v, i)
+	}
+	lt, off := v.lay.at(i)
+	x := b.opAux(ir.OpLoad, lt.regType(), off, b.slot(v))
+	x.Mem = lt.mem
+	return x
+}
+
+// kernelParams declares the parameters of a kernel.
+func (b *builder) kernelParams(f *frame, k *source.Kernel) {
+	sig := k.Obj.Signature()
+	index := 0
+	for i := range sig.Params().Len() {
+		p := sig.Params().At(i)
+		t := f.subst(p.Type())
+		lay := f.layoutAt(t, p.Pos())
+		if lay.static() {
+			f.l.errorf(p.Pos(), "func-param", f.typeText(t))
+			continue
+		}
+		if lay.leaves == 0 {
+			f.declareParam(p, t, f.zeroOf(t))
+			continue
+		}
+		q := ir.Param{Name: p.Name(), Size: int(lay.size), Align: int(lay.align), Restrict: k.Directives.Restricted(p.Name())}
+		if p.Name() == "" || p.Name() == "_" {
+			q.Name = "p" + string(rune('0'+i%10))
+		}
+		var leaves []leaf
+		for j := range lay.leaves {
+			lt, off := lay.at(j)
+			part := ir.Part{Offset: int(off), Mem: lt.mem}
+			reg := lt.regType()
+			if lt.kind == pointer || lt.kind == text {
+				part.Space = ir.Global
+				reg.Space = ir.Global
+			}
+			q.Parts = append(q.Parts, part)
+			leaves = append(leaves, b.opAux(ir.OpParam, reg, int64(index), nil...))
+			index++
+		}
+		b.f.Params = append(b.f.Params, q)
+		f.declareLeaves(p, t, leaves)
+	}
+}
+
+func (f *frame) declareParam(p *types.Var, t types.Type, v val) {
+	f.declare(p, t, v)
+}
+
+// declareLeaves declares a parameter, of any size, from its scalar parts.
+func (f *frame) declareLeaves(p *types.Var, t types.Type, leaves []leaf) {
+	x := f.newVar(p.Name(), t, p.Pos(), 0)
+	f.vars[p] = x
+	f.storeLeaves(x, leaves)
+}
+
+func (f *frame) storeLeaves(x *variable, leaves []leaf) {
+	for i, leaf := range leaves {
+		if !x.mem {
+			f.write(x, i, leaf)
+			continue
+		}
+		lt, off := x.lay.at(i)
+		s := f.opAux(ir.OpStore, ir.TNone, off, f.slot(x), f.value(leaf))
+		s.Mem = lt.mem
+	}
+}
+
+// params returns the receiver and the parameters.
+func params(sig *types.Signature) []*types.Var {
+	var list []*types.Var
+	if r := sig.Recv(); r != nil {
+		list = append(list, r)
+	}
+	for i := range sig.Params().Len() {
+		list = append(list, sig.Params().At(i))
+	}
+	return list
+}
+
+// signature sets the parameters and results of a function of the module.
+func (l *lowerer) signature(f *ir.Func, in instance) {
+	env := l.env(in)
+	sig := in.fn.Signature()
+	add := func(v *types.Var, each func(*leafType)) {
+		t := l.subst(v.Type(), env)
+		lay := l.layout(t)
+		if lay.err != "" || lay.static() || lay.big() {
+			l.errorf(v.Pos(), "func-param", l.typeName(t))
+			return
+		}
+		for i := range lay.leaves {
+			lt, _ := lay.at(i)
+			each(lt)
+		}
+	}
+	for _, v := range params(sig) {
+		add(v, func(lt *leafType) {
+			f.Params = append(f.Params, ir.Param{Name: v.Name(), Size: lt.mem.Size(), Align: lt.mem.Size(), Parts: []ir.Part{{Mem: lt.mem}}})
+		})
+	}
+	for i := range sig.Results().Len() {
+		add(sig.Results().At(i), func(lt *leafType) { f.Results = append(f.Results, lt.regType()) })
+	}
+}
+
+// funcParams declares the parameters of a function of the module.
+func (b *builder) funcParams(f *frame) {
+	index := 0
+	for _, v := range params(f.decl) {
+		t := f.subst(v.Type())
+		lay := f.l.layout(t)
+		var leaves []leaf
+		if lay.err == "" && !lay.static() && !lay.big() {
+			for i := range lay.leaves {
+				lt, _ := lay.at(i)
+				leaves = append(leaves, b.opAux(ir.OpParam, lt.regType(), int64(index)))
+				index++
+			}
+		}
+		x := f.newVar(v.Name(), t, v.Pos(), 0)
+		f.vars[v] = x
+		if len(leaves) == x.lay.leaves {
+			f.storeLeaves(x, leaves)
+		}
+	}
+}

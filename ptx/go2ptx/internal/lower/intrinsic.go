@@ -1,0 +1,219 @@
+package lower
+
+import (
+	"go/ast"
+	"go/types"
+	"math/bits"
+
+	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
+)
+
+// icall is a call of an intrinsic.
+type icall struct {
+	*frame
+	n    ast.Node
+	in   instance
+	args []val // the receiver first
+	res  []types.Type
+	name string
+}
+
+// intrinsics are the functions that lowering knows, by path and name. A method has the name of its
+// type before its own. The result is the leaves of the results, one after another.
+var intrinsics = map[string]func(*icall) []leaf{}
+
+// register adds intrinsics of a package.
+func register(path string, table map[string]func(*icall) []leaf) bool {
+	for name, f := range table {
+		intrinsics[path+"."+name] = f
+	}
+	return true
+}
+
+// intrinsic lowers a function that lowering knows.
+func (f *frame) intrinsic(n ast.Node, in instance, args []val) ([]val, bool) {
+	fn := in.fn
+	if fn.Pkg() == nil {
+		return nil, false
+	}
+	name := fn.Name()
+	if r := fn.Signature().Recv(); r != nil {
+		t := types.Unalias(r.Type())
+		if p, ok := t.(*types.Pointer); ok {
+			t = types.Unalias(p.Elem())
+		}
+		if named, ok := t.(*types.Named); ok {
+			name = named.Obj().Name() + "." + name
+		}
+	}
+	do := intrinsics[fn.Pkg().Path()+"."+name]
+	if do == nil || f.scratch && fn.Pkg().Path() == pathNum {
+		return nil, false
+	}
+	c := &icall{frame: f, n: n, in: in, args: args, name: fn.Pkg().Name() + "." + name}
+	sig := f.l.subst(fn.Signature(), f.l.env(in)).(*types.Signature)
+	for i := range sig.Results().Len() {
+		c.res = append(c.res, sig.Results().At(i).Type())
+	}
+	leaves := do(c)
+	var results []val
+	for _, t := range c.res {
+		size := f.l.layout(t).leaves
+		if len(leaves) < size {
+			results = append(results, f.zeroOf(t))
+			continue
+		}
+		results = append(results, val{typ: t, leaves: leaves[:size:size]})
+		leaves = leaves[size:]
+	}
+	return results, true
+}
+
+// x returns the register of an argument with one leaf. Receivers of type Thread have none and do
+// not count.
+func (c *icall) x(i int) *ir.Value {
+	list := c.operands()
+	if i >= len(list) {
+		return c.undef(ir.TI64)
+	}
+	return c.scalar(list[i])
+}
+
+// operands are the arguments without a Thread.
+func (c *icall) operands() []val {
+	if len(c.args) > 0 && isNamed(c.args[0].typ, pathGPU, "Thread") {
+		return c.args[1:]
+	}
+	var list []val
+	for _, a := range c.args {
+		if !isNamed(a.typ, pathGPU, "Thread") {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// i32 returns an integer argument in 32 bits.
+func (c *icall) i32(i int) *ir.Value { return c.to32(c.x(i)) }
+
+func (b *builder) to32(v *ir.Value) *ir.Value {
+	if v.Type == ir.TI64 {
+		return b.op(ir.OpTrunc, ir.TI32, v)
+	}
+	return v
+}
+
+// constant returns an argument that must be a constant.
+func (c *icall) constArg(i int, what string) int64 {
+	v := c.x(i)
+	if v.Op != ir.OpConst {
+		c.errorf(c.n, "const-arg", what, c.name)
+		return 0
+	}
+	return v.Aux
+}
+
+func (c *icall) fail(message string) []leaf {
+	c.errorf(c.n, "gpu-ptx", c.name+": "+message)
+	return nil
+}
+
+// typeArg returns a type argument.
+func (c *icall) typeArg(i int) types.Type {
+	if i < len(c.in.args) {
+		return c.in.args[i]
+	}
+	return types.Typ[types.Int]
+}
+
+// unary makes an intrinsic of an operation whose operands and result have the same type.
+func sameType(op ir.Op) func(*icall) []leaf {
+	return func(c *icall) []leaf {
+		var args []*ir.Value
+		for i := range c.operands() {
+			args = append(args, c.x(i))
+		}
+		return []leaf{c.op(op, args[0].Type, args...)}
+	}
+}
+
+// conv makes an intrinsic of an operation with a result of another type.
+func conv(op ir.Op, t ir.Type) func(*icall) []leaf {
+	return func(c *icall) []leaf { return []leaf{c.op(op, t, c.x(0))} }
+}
+
+// counted makes an intrinsic of an operation with a result of type int.
+func counted(op ir.Op) func(*icall) []leaf {
+	return func(c *icall) []leaf {
+		v := c.x(0)
+		if v.Op == ir.OpConst && op == ir.OpClz && v.Type == ir.TI64 {
+			return []leaf{c.int(int64(bits.LeadingZeros64(uint64(v.Aux))))}
+		}
+		return []leaf{c.wide(c.op(op, ir.TI32, v), false)}
+	}
+}
+
+func rounded(r ir.Round) func(*icall) []leaf {
+	return func(c *icall) []leaf { return []leaf{c.opAux(ir.OpFInt, c.x(0).Type, int64(r), c.x(0))} }
+}
+
+var _ = register("math", map[string]func(*icall) []leaf{
+	"Float32bits":     conv(ir.OpBitcast, ir.TI32),
+	"Float32frombits": conv(ir.OpBitcast, ir.TF32),
+	"Float64bits":     conv(ir.OpBitcast, ir.TI64),
+	"Float64frombits": conv(ir.OpBitcast, ir.TF64),
+	"Sqrt":            sameType(ir.OpFSqrt),
+	"FMA":             sameType(ir.OpFMA),
+	"Abs":             sameType(ir.OpFAbs),
+	"Floor":           rounded(ir.RM),
+	"Ceil":            rounded(ir.RP),
+	"Trunc":           rounded(ir.RZ),
+	"RoundToEven":     rounded(ir.RN),
+})
+
+var _ = register("math/bits", map[string]func(*icall) []leaf{
+	"LeadingZeros32": counted(ir.OpClz),
+	"LeadingZeros64": counted(ir.OpClz),
+	"OnesCount32":    counted(ir.OpPopc),
+	"OnesCount64":    counted(ir.OpPopc),
+	"Reverse32":      sameType(ir.OpBrev),
+	"Reverse64":      sameType(ir.OpBrev),
+	"Mul64": func(c *icall) []leaf {
+		return []leaf{c.op(ir.OpMulHiU, ir.TI64, c.x(0), c.x(1)), c.mul(c.x(0), c.x(1))}
+	},
+})
+
+// pinned makes an intrinsic of an operation that is never fused.
+func pinned(op ir.Op) func(*icall) []leaf {
+	return func(c *icall) []leaf {
+		v := sameType(op)(c)[0].(*ir.Value)
+		return []leaf{c.op(ir.OpPin, v.Type, v)}
+	}
+}
+
+// numArithmetic are the operations that exist for all types of numbers of package num. The other
+// functions are compiled from their bodies.
+var numArithmetic = map[string]func(*icall) []leaf{
+	"Add": pinned(ir.OpFAdd), "Sub": pinned(ir.OpFSub), "Mul": pinned(ir.OpFMul), "Div": sameType(ir.OpFDiv),
+	"FMA": sameType(ir.OpFMA), "Sqrt": sameType(ir.OpFSqrt),
+}
+
+var _ = registerNum()
+
+func registerNum() bool {
+	for name, do := range numArithmetic {
+		intrinsics[pathNum+"."+name] = do
+		intrinsics[pathNum+".F16."+name] = do
+		intrinsics[pathNum+".BF16."+name] = do
+	}
+	return register(pathNum, map[string]func(*icall) []leaf{
+		"ToF16":           conv(ir.OpFConv, ir.TF16),
+		"ToBF16":          conv(ir.OpFConv, ir.TBF16),
+		"F16FromFloat64":  conv(ir.OpFConv, ir.TF16),
+		"BF16FromFloat64": conv(ir.OpFConv, ir.TBF16),
+		"F16.Float32":     conv(ir.OpFConv, ir.TF32),
+		"BF16.Float32":    conv(ir.OpFConv, ir.TF32),
+		"F16.Float64":     conv(ir.OpFConv, ir.TF64),
+		"BF16.Float64":    conv(ir.OpFConv, ir.TF64),
+	})
+}

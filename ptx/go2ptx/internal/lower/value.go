@@ -1,0 +1,307 @@
+package lower
+
+import (
+	"go/types"
+
+	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
+)
+
+// A val is a Go value: its scalar parts, in order. Large arrays are copied from a location.
+type val struct {
+	typ    types.Type
+	leaves []leaf
+	from   *loc // of a large value
+	zero   bool // the zero value of a large type
+}
+
+// A loc is where a variable, or a part of one, is.
+type loc struct {
+	typ  types.Type
+	v    *variable // or nil: in memory
+	off  int       // leaf
+	ptr  *ir.Value // the address
+	disp int64     // to be added to ptr
+	vec  bool      // an array that was converted from a slice: use vectors
+	bits bool      // the field of a 16-bit floating-point number, whose type is half
+	half types.Type
+	none bool // the blank identifier
+}
+
+func (v val) one() leaf { return v.leaves[0] }
+
+// scalar returns the register of a value with one leaf.
+func (b *builder) scalar(v val) *ir.Value {
+	if len(v.leaves) != 1 {
+		return b.undef(ir.TI64) // after an error
+	}
+	return b.value(v.leaves[0])
+}
+
+func single(t types.Type, x leaf) val { return val{typ: t, leaves: []leaf{x}} }
+
+// value returns a register that holds a leaf.
+func (b *builder) value(x leaf) *ir.Value {
+	switch x := x.(type) {
+	case *ir.Value:
+		return b.resolve(x)
+	case place:
+		if !x.v.mem {
+			b.demote(x.v)
+			return b.undef(ir.TPtr)
+		}
+		return b.ptrAdd(b.slot(x.v), b.int(x.v.lay.offsetOf(x.off)))
+	case constString:
+		if x == "" {
+			return b.null()
+		}
+		return b.global(b.l.stringVar(string(x)))
+	case dead:
+		return b.undef(ir.TPtr)
+	}
+	b.l.errorf(b.l.now, "func-known")
+	return b.undef(ir.TPtr)
+}
+
+// demote gives a variable a slot, in the next attempt.
+func (b *builder) demote(v *variable) {
+	if v.lay.static() {
+		b.l.errorf(b.l.now, "func-in-memory")
+		return
+	}
+	b.l.retry(v.id, b.l.inMemory)
+}
+
+// load reads a location.
+func (b *builder) load(x loc) val {
+	lay := b.l.layout(x.typ)
+	if x.none {
+		return b.zeroOf(x.typ)
+	}
+	if x.bits {
+		x.bits = false
+		t := x.typ
+		x.typ = x.half
+		return single(t, b.op(ir.OpBitcast, ir.TI32, b.scalar(b.load(x))))
+	}
+	if lay.big() {
+		return val{typ: x.typ, from: &x}
+	}
+	r := val{typ: x.typ, leaves: make([]leaf, lay.leaves)}
+	if x.v != nil && !x.v.mem {
+		for i := range r.leaves {
+			r.leaves[i] = b.read(x.v, x.off+i)
+		}
+		return r
+	}
+	if lay.leaves == 0 {
+		return r
+	}
+	if lay.static() {
+		b.l.errorf(b.l.now, "func-in-memory")
+		return b.zeroOf(x.typ)
+	}
+	p, disp := b.address(x)
+	if x.vec && b.loadVector(p, disp, lay, r.leaves) {
+		return r
+	}
+	for i := range r.leaves {
+		lt, off := lay.at(i)
+		v := b.opAux(ir.OpLoad, lt.regType(), disp+off, p)
+		v.Mem = lt.mem
+		r.leaves[i] = v
+	}
+	return r
+}
+
+// address returns the address of a location in memory.
+func (b *builder) address(x loc) (*ir.Value, int64) {
+	if x.v == nil {
+		return x.ptr, x.disp
+	}
+	if !x.v.mem {
+		b.demote(x.v)
+		return b.undef(ir.PtrTo(ir.Local)), 0
+	}
+	return b.slot(x.v), x.v.lay.offsetOf(x.off)
+}
+
+// store writes a location.
+func (b *builder) store(x loc, v val) {
+	if x.none {
+		return
+	}
+	lay := b.l.layout(x.typ)
+	if x.bits {
+		x.bits, x.typ = false, x.half
+		b.store(x, single(x.typ, b.op(ir.OpBitcast, b.l.layout(x.typ).leaf.regType(), b.scalar(v))))
+		return
+	}
+	if lay.big() {
+		b.storeBig(x, v, lay)
+		return
+	}
+	if len(v.leaves) != lay.leaves {
+		return // after an error
+	}
+	b.outlives(x, v)
+	if x.v != nil && !x.v.mem {
+		for i, leaf := range v.leaves {
+			b.write(x.v, x.off+i, leaf)
+		}
+		return
+	}
+	if lay.leaves == 0 {
+		return
+	}
+	if lay.static() {
+		b.l.errorf(b.l.now, "func-in-memory")
+		return
+	}
+	p, disp := b.address(x)
+	if p.Type.Space == ir.Const {
+		b.l.errorf(b.l.now, "assign-table")
+		return
+	}
+	if x.vec && b.storeVector(p, disp, lay, v.leaves) {
+		return
+	}
+	for i, leaf := range v.leaves {
+		lt, off := lay.at(i)
+		s := b.opAux(ir.OpStore, ir.TNone, disp+off, p, b.value(leaf))
+		s.Mem = lt.mem
+	}
+}
+
+// outlives refuses to store the address of a variable where it is still found in a later iteration
+// of a loop, in which the variable is a new one, or where it outlives the thread.
+func (b *builder) outlives(x loc, v val) {
+	for _, leaf := range v.leaves {
+		var declared *loop
+		switch leaf := leaf.(type) {
+		case place:
+			declared = leaf.v.loop
+		case *ir.Value:
+			h, ok := b.home[leaf]
+			if !ok {
+				continue
+			}
+			declared = h
+		default:
+			continue
+		}
+		var at *loop
+		switch {
+		case x.v != nil:
+			at = x.v.loop
+		case b.home[x.ptr] != nil:
+			at = b.home[x.ptr]
+		case x.ptr.Type.Space == ir.Global || x.ptr.Type.Space == ir.Shared:
+			b.l.errorf(b.l.now, "local-escapes")
+			return
+		}
+		if !at.in(declared) {
+			b.l.errorf(b.l.now, "local-outlives")
+			return
+		}
+	}
+}
+
+// vectorShape returns how many elements of a vector of up to 16 bytes an array has, or 0.
+func vectorShape(lay *layout) (int, ir.Mem) {
+	if lay.elem == nil || lay.elem.leaf == nil || lay.n != 2 && lay.n != 4 {
+		return 0, 0
+	}
+	m := lay.elem.leaf.mem
+	if m.Size() < 2 || m == ir.MPtr || lay.size > 16 {
+		return 0, 0
+	}
+	return int(lay.n), m
+}
+
+func (b *builder) loadVector(p *ir.Value, disp int64, lay *layout, leaves []leaf) bool {
+	n, m := vectorShape(lay)
+	if n == 0 {
+		return false
+	}
+	b.aligned(p, lay.size)
+	v := b.opAux(ir.OpLoadV, ir.TTuple, disp, p)
+	v.Mem, v.N = m, n
+	for range n {
+		v.Tuple = append(v.Tuple, m.Type())
+	}
+	for i := range leaves {
+		leaves[i] = b.opAux(ir.OpExtract, m.Type(), int64(i), v)
+	}
+	return true
+}
+
+func (b *builder) storeVector(p *ir.Value, disp int64, lay *layout, leaves []leaf) bool {
+	n, m := vectorShape(lay)
+	if n == 0 {
+		return false
+	}
+	b.aligned(p, lay.size)
+	args := []*ir.Value{p}
+	for _, x := range leaves {
+		args = append(args, b.value(x))
+	}
+	v := b.opAux(ir.OpStoreV, ir.TNone, disp, args...)
+	v.Mem, v.N = m, n
+	return true
+}
+
+// aligned checks the alignment of an address.
+func (b *builder) aligned(p *ir.Value, size int64) {
+	a := b.op(ir.OpBitcast, ir.TI64, p)
+	ok := b.cmp(ir.Eq, b.and(a, b.int(size-1)), b.int(0))
+	b.check("align", "the slice is not aligned for a vector access", ok, a, b.int(size))
+}
+
+// part returns a part of a location, which begins at a leaf and an offset.
+func (x loc) part(t types.Type, leaf int, offset int64) loc {
+	x.typ, x.vec = t, false
+	if x.v != nil {
+		x.off += leaf
+	} else {
+		x.disp += offset
+	}
+	return x
+}
+
+// component returns a part of a value.
+func (b *builder) component(v val, t types.Type, leaf int, offset int64) val {
+	lay := b.l.layout(t)
+	switch {
+	case v.from != nil:
+		return b.load(v.from.part(t, leaf, offset))
+	case v.zero:
+		return b.zeroOf(t)
+	case leaf+lay.leaves > len(v.leaves):
+		return b.zeroOf(t) // after an error
+	}
+	return val{typ: t, leaves: v.leaves[leaf : leaf+lay.leaves]}
+}
+
+// zeroOf returns the zero value of a type.
+func (b *builder) zeroOf(t types.Type) val {
+	lay := b.l.layout(t)
+	if lay.big() {
+		return val{typ: t, zero: true}
+	}
+	v := val{typ: t, leaves: make([]leaf, lay.leaves)}
+	for i := range v.leaves {
+		lt, _ := lay.at(i)
+		v.leaves[i] = b.zeroLeaf(lt)
+	}
+	return v
+}
+
+func (b *builder) zeroLeaf(lt *leafType) leaf {
+	switch lt.kind {
+	case function, iface:
+		return nilLeaf{}
+	case text:
+		return constString("")
+	}
+	return b.zero(lt.regType())
+}
