@@ -39,7 +39,7 @@ var hostileInputs = []struct {
 	{"`.global .b8 x[1099511627776]`", cu.CUDA_ERROR_OUT_OF_MEMORY, text(longHead + ".global .b8 x[1099511627776];\n" + emptyKernel)},
 	{"`.global .b8 x<2000000000>`", cu.CUDA_ERROR_OUT_OF_MEMORY, text(longHead + ".global .b8 x<2000000000>;\n" + emptyKernel)},
 	{"`.const .b8 x[4294967296]`", cu.CUDA_ERROR_INVALID_PTX, text(longHead + ".const .b8 x[4294967296];\n" + emptyKernel)},
-	{"`.local` of 1 GiB and a store, launched", cu.CUDA_ERROR_INVALID_VALUE, text(localKernel(gib))},
+	{"store to a `.local` variable of 1 GiB, launched", cu.CUDA_ERROR_INVALID_VALUE, text(localKernel(gib))},
 	{"`printf(\"%*d\", 2000000000, 5)`, launched", nil, text(printing("%*d", word(0, 2_000_000_000), word(4, 5)))},
 	{"40,000 times `setp`, `bra` and `add`", nil, long("branches over one register", 40_000)},
 	{"100,000 entries", nil, long("entries", 100_000)},
