@@ -43,7 +43,8 @@ type AtomicValue interface {
 	AtomicNumber | ~uintptr | ~int16 | ~uint16
 }
 
-// AtomicAdd adds v to *p and returns the previous value.
+// AtomicAdd adds v to *p and returns the previous value. On a device, sums of float32 in global
+// memory flush subnormal numbers to zero.
 //
 //gpu:intrinsic
 func AtomicAdd[T AtomicNumber](p *T, v T, options ...AtomicOption) T {

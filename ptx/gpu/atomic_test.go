@@ -1,6 +1,7 @@
 package gpu_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/purecuda/cuda/ptx/gpu"
@@ -66,8 +67,8 @@ func TestAtomicIntegers(t *testing.T) {
 	extremes[uint32](t, 0, 1<<32-1)
 	extremes[int64](t, -1<<63, 1<<63-1)
 	extremes[uint64](t, 0, 1<<64-1)
-	extremes(t, -1<<63, 1<<63-1)
-	extremes[uint](t, 0, 1<<64-1)
+	extremes(t, math.MinInt, math.MaxInt)
+	extremes[uint](t, 0, math.MaxUint)
 }
 
 func TestAtomicWrapping(t *testing.T) {

@@ -22,8 +22,8 @@ func Printf(t Thread, format string, args ...any) {
 	fmt.Fprintf(g.output, format, args...)
 }
 
-// Assert does nothing if ok is true. Otherwise the thread ends with a fault that contains the
-// message, a constant, and the source line. Run returns a *Panic with the message.
+// Assert ends the thread if ok is false. The fault contains the message, which must be a constant,
+// and the source line. Run returns a *Panic whose value is an AssertionError.
 //
 //gpu:intrinsic
 func Assert(t Thread, ok bool, message string) {

@@ -89,11 +89,12 @@ func Saturate[T Float](a T) T {
 	return 0
 }
 
-// Convert converts x to type T, rounded in a constant mode, with one cvt instruction. A result
-// outside the range of an integer type becomes the nearest integer of the type. A NaN becomes 0, or
-// only the highest bit is set if x is a float64 or T has 64 bits. For a floating-point type T, a
-// NaN stays a NaN and a number that is too large is rounded as the mode says. E4M3 and E5M2 require
-// ToNearestEven and limit the result as num.To does.
+// Convert converts x to type T, rounded in a constant mode, with one cvt instruction where PTX has
+// one. If T is an integer type, a number outside its range becomes the nearest integer of the type. A
+// NaN becomes 0. If x is a float64 or T has 64 bits, a NaN becomes the integer with only the highest
+// bit set. If T is a floating-point type, a number that is too large becomes infinite or the largest
+// number, depending on the mode. E4M3 and E5M2 require ToNearestEven and limit the result as num.To
+// does.
 //
 //gpu:intrinsic
 func Convert[T, F num.Number](x F, mode Rounding) T { return convert[T](x, mode) }

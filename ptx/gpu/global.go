@@ -6,8 +6,8 @@ package gpu
 //
 //	gpu.AtomicAdd(hits.Ptr(), 1)
 //
-// Each loaded module has its own variable. The generated code has a function that returns it to the
-// host. Under Run, the variable is an ordinary Go variable.
+// Each loaded module has its own variable, which the host finds by name. Under Run, the variable is
+// an ordinary Go variable.
 type Global[T any] struct{ value T }
 
 // GlobalOf returns a Global with an initial value, which must be a constant expression or a
@@ -27,9 +27,8 @@ func (g *Global[T]) Load() T { return *g.Ptr() }
 // Store sets the value.
 func (g *Global[T]) Store(value T) { *g.Ptr() = value }
 
-// Constant is a variable in constant memory, which the host sets and kernels read. All constants of
-// a module together have at most 64 KiB. Declare it as a package-level variable. The generated code
-// has a function that returns it to the host.
+// Constant is a variable in constant memory, which the host sets and kernels read. Declare it as a
+// package-level variable. Constant memory has at most 64 KiB in each module.
 type Constant[T any] struct{ value T }
 
 // ConstantOf returns a Constant with an initial value, which must be a constant expression or a

@@ -1,6 +1,6 @@
 package gpu
 
-// CacheHint tells how long the caches should keep a value. It must be a constant.
+// CacheHint is advice on how long the caches keep a value. It must be a constant.
 type CacheHint uint8
 
 // The hints for loads and stores, with the PTX modifiers of a load and a store.

@@ -13,8 +13,8 @@ type View[T any] struct {
 func ViewOf[T any](s []T) View[T] { return View[T]{dataOf(s), len(s)} }
 
 // ViewAt returns a View of n elements of device memory, as in ViewAt[float32](b.Ptr(), b.Len()) for a
-// driver.Buffer b. The host passes it to a kernel and must not access the elements. It keeps b until
-// the kernel has finished.
+// driver.Buffer b. The host passes the View to a kernel. It must not access the elements, and must
+// not free the memory before the kernel has finished.
 func ViewAt[T any, A ~uint64 | ~uintptr](address A, n int) View[T] {
 	return View[T]{pointerAt[T](uintptr(address)), n}
 }
@@ -54,7 +54,7 @@ func View2DOf[T any](s []T, rows, cols, stride int) View2D[T] {
 	return View2D[T]{dataOf(s), rows, cols, stride}
 }
 
-// View2DAt returns a View2D of device memory. ViewAt tells what the host may do with it.
+// View2DAt returns a View2D of device memory. The rules of ViewAt apply.
 func View2DAt[T any, A ~uint64 | ~uintptr](address A, rows, cols, stride int) View2D[T] {
 	return View2D[T]{pointerAt[T](uintptr(address)), rows, cols, stride}
 }

@@ -2,6 +2,7 @@ package gpu_test
 
 import (
 	"fmt"
+	"math"
 	"testing"
 	"unsafe"
 
@@ -27,7 +28,7 @@ func TestView(t *testing.T) {
 	if v.Len() != 3 || v.At(0) != 1 || s[1] != 20 || s[2] != 8 || cap(v.Slice()) != 3 {
 		t.Errorf("%v", s)
 	}
-	for _, i := range []int{-1, 3, 1 << 62} {
+	for _, i := range []int{-1, 3, math.MaxInt} {
 		want := panics(func() { _ = s[i] })
 		for _, got := range []string{panics(func() { v.At(i) }), panics(func() { v.Set(i, 0) }), panics(func() { v.Ptr(i) })} {
 			if got != want {
@@ -61,7 +62,7 @@ func TestView2D(t *testing.T) {
 	if s[7] != -7 || s[2] != -2 {
 		t.Errorf("%v", s)
 	}
-	for _, at := range [][2]int{{-1, 0}, {3, 0}, {0, -1}, {0, 4}, {1 << 61, 0}, {-1, 12}} {
+	for _, at := range [][2]int{{-1, 0}, {3, 0}, {0, -1}, {0, 4}, {math.MaxInt / 2, 0}, {-1, 12}} {
 		if panics(func() { v.At(at[0], at[1]) }) == "" || panics(func() { v.Set(at[0], at[1], 1) }) == "" {
 			t.Errorf("%v is an element", at)
 		}
@@ -82,11 +83,11 @@ func TestView2D(t *testing.T) {
 // A view of device memory keeps the address and lengths.
 func TestViewsOfDeviceMemory(t *testing.T) {
 	v := gpu.ViewAt[float32](uint64(0x7f00_0000_0100), 5)
-	w := gpu.View2DAt[float32](uintptr(0x7f00_0000_0200), 2, 3, 4)
+	w := gpu.View2DAt[float32](uintptr(0x7f00_0200), 2, 3, 4)
 	if words := (*[2]uint64)(unsafe.Pointer(&v)); *words != [2]uint64{0x7f00_0000_0100, 5} {
 		t.Errorf("%#x", *words)
 	}
-	if words := (*[4]uint64)(unsafe.Pointer(&w)); *words != [4]uint64{0x7f00_0000_0200, 2, 3, 4} {
+	if words := (*[4]uint64)(unsafe.Pointer(&w)); *words != [4]uint64{0x7f00_0200, 2, 3, 4} {
 		t.Errorf("%#x", *words)
 	}
 }

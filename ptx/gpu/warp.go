@@ -9,8 +9,8 @@ type Scalar interface {
 
 // The functions below exchange values between the lanes of a warp. Each call waits until all lanes
 // of the mask that have not exited make the same call with the same mask. The functions without
-// Mask in their name use all lanes of the warp. A mask must contain the calling lane. A value that
-// is read from a lane that does not take part is not defined. Run reports a *Panic in this case.
+// Mask in their name use all lanes of the warp. A mask must contain the calling lane. The value of a
+// lane that has exited or is not in the mask is undefined. Run returns a NaN pattern for it.
 
 // Shuffle returns the value v of a lane. The lane is taken modulo WarpSize.
 //
@@ -99,8 +99,9 @@ func AnyMask(t Thread, mask uint32, pred bool) bool { return vote(t, "Any", mask
 //gpu:intrinsic
 func BallotMask(t Thread, mask uint32, pred bool) uint32 { return vote(t, "Ballot", mask, pred) }
 
-// ActiveMask returns a mask of the lanes that execute the call together. Which lanes do is up to
-// the hardware: use it only where any subset is right. Run returns the lanes that have not exited.
+// ActiveMask returns a mask of the lanes that execute the call together. The hardware decides which
+// lanes these are, so the code must be correct for every subset that contains the calling lane. Run
+// returns the lanes that have not exited.
 //
 //gpu:intrinsic
 func ActiveMask(t Thread) uint32 { return activeMask(t) }
