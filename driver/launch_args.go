@@ -249,8 +249,10 @@ func storePlain(at unsafe.Pointer, v any) {
 	case CUdeviceptr:
 		*(*CUdeviceptr)(at) = v
 	default:
-		t := reflect.TypeOf(v)
-		reflect.NewAt(t, at).Elem().Set(reflect.ValueOf(v))
+		// Copied as bytes: a View of package gpu contains a pointer, and at is not memory for those.
+		t := reflect.New(reflect.TypeOf(v))
+		t.Elem().Set(reflect.ValueOf(v))
+		copyArg(at, t.UnsafePointer(), t.Elem().Type().Size())
 	}
 }
 

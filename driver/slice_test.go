@@ -5,6 +5,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/internal/gputest"
+	"github.com/purecuda/cuda/ptx/gpu"
 )
 
 // header stores what it receives as a slice: address, length, capacity, and of a View address and
@@ -144,5 +145,35 @@ func TestRestrictArgumentsMustNotOverlap(t *testing.T) {
 			wantError(t, calls.Do(s, &cfg, &args{out.All(), x.View(0, 6), x.View(5, 10)}), driver.CUDA_ERROR_INVALID_VALUE, "overlaps")
 		}
 		noError(t, s.Wait(t.Context()))
+	})
+}
+
+// A struct passed by value can contain a View of package gpu, and so can memory.
+func TestStructsWithViews(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		k := headerKernel(t, c)
+		s := must(c.NewStream())(t)
+		defer s.Close()
+		out := alloc[uint64](t, c, 5)
+		type params struct {
+			v gpu.View[int32]
+			n int
+		}
+		alloc[params](t, c, 1)
+		cfg := driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(1)}
+		l := must(k.Prepare(cfg, out, params{gpu.ViewAt[int32](uint64(64), 5), 6}, gpu.ViewAt[byte](uint64(128), 7)))(t)
+		noError(t, s.Do(l))
+		noError(t, driver.SetArg(l, 2, gpu.ViewAt[byte](uint64(256), 8)))
+		noError(t, s.Do(l))
+		noError(t, s.Wait(t.Context()))
+		got := make([]uint64, 5)
+		noError(t, out.CopyTo(got))
+		if [5]uint64(got) != [5]uint64{64, 5, 6, 256, 8} {
+			t.Errorf("got %v", got)
+		}
+		type host struct{ p *int32 }
+		if _, err := driver.Alloc[host](c, 1); err == nil {
+			t.Error("memory of host pointers")
+		}
 	})
 }

@@ -5,6 +5,7 @@ package elem
 import (
 	"fmt"
 	"reflect"
+	"strings"
 	"sync"
 	"unsafe"
 
@@ -95,6 +96,9 @@ func goPointer(t reflect.Type, path string) (string, reflect.Type) {
 		}
 		return goPointer(t.Elem(), path+"[0]")
 	case reflect.Struct:
+		if deviceView(t) {
+			return "", nil
+		}
 		for i := range t.NumField() {
 			f := t.Field(i)
 			if p, found := goPointer(f.Type, path+"."+f.Name); found != nil {
@@ -118,4 +122,10 @@ func (e *invalid) Is(target error) bool { return target == error(cu.CUDA_ERROR_I
 
 func invalidf(format string, args ...any) error {
 	return &invalid{fmt.Sprintf(format, args...)}
+}
+
+// deviceView reports whether t is View or View2D of package gpu, whose pointer is an address of
+// device memory.
+func deviceView(t reflect.Type) bool {
+	return t.PkgPath() == "github.com/purecuda/cuda/ptx/gpu" && strings.HasPrefix(t.Name(), "View")
 }

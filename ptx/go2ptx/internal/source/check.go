@@ -5,6 +5,8 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -23,6 +25,7 @@ func Load(cfg Config) (*Program, error) {
 		return nil, err
 	}
 	c := newChecker(l)
+	c.p.Name, c.p.Declared = main.name, slices.Sorted(maps.Keys(main.decls))
 	for _, u := range l.order {
 		if u.reached {
 			c.check(u)
@@ -202,7 +205,7 @@ type checker struct {
 }
 
 func newChecker(l *loader) *checker {
-	return &checker{l, &Program{Fset: l.fset, decls: map[*types.Func]body{}, byTypes: map[*types.Package]*Package{}}}
+	return &checker{l, &Program{Fset: l.fset, decls: map[*types.Func]body{}, byTypes: map[*types.Package]*Package{}, texts: map[string][]byte{}}}
 }
 
 // check type-checks the reached part of a package, after that of its imports.
@@ -219,6 +222,7 @@ func (c *checker) check(u *unit) *types.Package {
 	}}
 	for _, f := range u.files {
 		if s := f.syntaxFor(); s != nil {
+			c.p.texts[f.name] = f.data
 			pkg.Files = append(pkg.Files, s)
 		}
 	}

@@ -27,6 +27,7 @@ type Directives struct {
 	Trap        bool
 	NoFMA       bool
 	Name        string
+	Launcher    string // name of the Go type that launches the kernel
 	NoBounds    bool
 	NoInline    bool
 	Instances   []Instance
@@ -184,8 +185,13 @@ func (p directiveParser) option(key, value string, has bool) (err error) {
 		if !ptxName(value) {
 			return fmt.Errorf("name=%s: a name in PTX consists of letters, digits, _ and $, and begins with a letter", value)
 		}
+	case "launcher":
+		p.Launcher = value
+		if !token.IsIdentifier(value) {
+			return fmt.Errorf("launcher=%s: write a Go name", value)
+		}
 	default:
-		return fmt.Errorf("unknown option %q; there are block, maxblock, cluster, minblocks, regs, shared, restrict, trap, fma and name", key)
+		return fmt.Errorf("unknown option %q; there are block, maxblock, cluster, minblocks, regs, shared, restrict, trap, fma, name and launcher", key)
 	}
 	return err
 }

@@ -54,6 +54,7 @@
 //	trap           a failed check traps, which ends the context, instead of leaving a record
 //	fma=off        multiplications and additions are not fused
 //	name=fast_step the name in the PTX, by default the name of the function
+//	launcher=Fast  the Go type that launches the kernel, by default the function's name in upper case
 //
 // The other directives:
 //

@@ -1,6 +1,8 @@
 package source
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
@@ -42,6 +44,9 @@ type Program struct {
 	Packages []*Package // dependencies first
 	Kernels  []*Kernel  // in the order of the files and declarations, then of the instances
 	GoSource bool       // source of the Go distribution is a part
+	Name     string     // of the main package
+	Declared []string   // all names of the main package's scope, sorted, reached or not
+	texts    map[string][]byte
 	decls    map[*types.Func]body
 	byTypes  map[*types.Package]*Package
 }
@@ -95,4 +100,44 @@ func (p *Program) Directives(fn *types.Func) Directives {
 	}
 	d, _ := parseDirectives(p.Fset, pkg.Path, decl)
 	return d
+}
+
+// Fingerprint returns a hash of what was reached: the text and position of each declaration.
+func (p *Program) Fingerprint() [sha256.Size]byte {
+	h := sha256.New()
+	for _, pkg := range p.Packages {
+		fmt.Fprintf(h, "package %s %s\n", pkg.Path, pkg.GoVersion)
+		for _, f := range pkg.Files {
+			for _, d := range f.Decls {
+				for _, n := range parts(d) {
+					from, to := p.Position(start(n)), p.Position(n.End())
+					text := p.texts[from.Filename]
+					fmt.Fprintf(h, "%s:%d:%d %d\n", from.Filename, from.Line, from.Column, to.Offset-from.Offset)
+					h.Write(text[from.Offset:min(to.Offset, len(text))])
+				}
+			}
+		}
+	}
+	return [sha256.Size]byte(h.Sum(nil))
+}
+
+// parts returns a declaration, or its specifications: pruning may have removed others.
+func parts(d ast.Decl) []ast.Node {
+	g, ok := d.(*ast.GenDecl)
+	if !ok {
+		return []ast.Node{d}
+	}
+	var out []ast.Node
+	for _, s := range g.Specs {
+		out = append(out, s)
+	}
+	return out
+}
+
+// start returns the beginning of a declaration, with the comment that has the directives.
+func start(d ast.Node) token.Pos {
+	if f, ok := d.(*ast.FuncDecl); ok && f.Doc != nil {
+		return f.Doc.Pos()
+	}
+	return d.Pos()
 }

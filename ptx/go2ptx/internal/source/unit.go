@@ -33,6 +33,8 @@ type unit struct {
 // file is a parsed file.
 type file struct {
 	unit    *unit
+	name    string
+	data    []byte
 	syntax  *ast.File
 	imports []*importSpec
 	errs    Errors // of its syntax
@@ -74,7 +76,7 @@ func (u *unit) add(fset *token.FileSet, ctx buildContext) (errs Errors) {
 
 func (u *unit) parse(fset *token.FileSet, in File, errs *Errors) {
 	syntax, err := parser.ParseFile(fset, in.Name, in.Data, parser.ParseComments|parser.AllErrors)
-	f := &file{unit: u, syntax: syntax}
+	f := &file{unit: u, syntax: syntax, name: in.Name, data: in.Data}
 	if err != nil {
 		f.errs = syntaxErrors(err)
 	}

@@ -1,0 +1,267 @@
+// Go2ptx compiles kernels that are written in Go to PTX, and generates the Go that launches them. To
+// use it, write this line into a file of the package with the kernels:
+//
+//	//go:generate go run github.com/purecuda/cuda/ptx/cmd/go2ptx
+//
+// For a package heat, go generate then writes heat_gpu.go and heat_gpu.ptx, which are committed. A
+// kernel is a function with a directive:
+//
+//	//gpu:kernel block=256
+//	func step(t gpu.Thread, next, now []float32, width int, k float32) {
+//
+// Its launcher has the name in upper case:
+//
+//	step, err := StepIn(ctx)
+//	err = step.Do(stream, step.Grid(n), next.All(), now.All(), width, k)
+//
+// Slices are passed as a Buffer or a View, structs by value. If the name of a launcher is taken, the
+// directive chooses another one: launcher=Name. The page docs/kernels-in-go.md describes directives
+// and language.
+//
+// Go2ptx reads only what the kernels reach. It works while the generated files are absent or stale,
+// and while other code of the package does not compile.
+//
+// # Stale code
+//
+// With -check, go2ptx writes nothing and fails if the files differ from what it would write. It uses
+// the flags with which the files were generated. CheckKernels of package driver/cudatest does the
+// same in a test.
+//
+// # Explanations
+//
+// With -explain, go2ptx prints what it did, by line: checks that remain in the code, accesses that
+// were combined into vectors, multiplications and additions that were fused.
+package main
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/purecuda/cuda/ptx/go2ptx"
+)
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+// run executes the command and returns the exit status: 1 for a failure, 2 for invalid flags.
+func run(args []string, out, errs io.Writer) int {
+	c := newCommand(errs)
+	if err := c.parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return 0
+		}
+		fmt.Fprintln(errs, "go2ptx:", err)
+		return 2
+	}
+	if err := c.generate(out); err != nil {
+		c.report(errs, err)
+		return 1
+	}
+	return 0
+}
+
+type command struct {
+	flags   *flag.FlagSet
+	dir     string
+	output  string
+	fma     string
+	tags    string
+	check   bool
+	explain bool
+	print   bool
+	cfg     go2ptx.Config
+	loader  *loader
+}
+
+func newCommand(errs io.Writer) *command {
+	c := &command{}
+	c.reset(errs)
+	return c
+}
+
+func (c *command) reset(errs io.Writer) {
+	c.flags = flag.NewFlagSet("go2ptx", flag.ContinueOnError)
+	f := c.flags
+	f.SetOutput(errs)
+	f.Usage = func() {
+		fmt.Fprint(errs, "usage: go2ptx [flags] [directory]\n\nCompiles the kernels of the package in the directory; see the package's documentation.\n\n")
+		f.PrintDefaults()
+	}
+	f.StringVar(&c.output, "o", "", "`file` with the launchers; the PTX goes beside it; by default the package's name and _gpu.go")
+	f.StringVar(&c.cfg.Target, "target", "", "lowest `architecture` that runs the kernels, such as sm_80; by default the lowest that can")
+	f.StringVar(&c.fma, "fma", "on", "`on` or off: fuse multiplications and additions; off gives the bits of a CPU")
+	f.BoolVar(&c.cfg.NoBounds, "nobounds", false, "do not check indices and slices")
+	f.BoolVar(&c.cfg.Trap, "trap", false, "let failed checks trap, which ends the context")
+	f.BoolVar(&c.cfg.Lines, "lineinfo", false, "add line numbers for profilers and debuggers")
+	f.StringVar(&c.tags, "tags", "", "build `tags` that are satisfied, separated by commas")
+	f.BoolVar(&c.check, "check", false, "write nothing; fail if a file is not up to date")
+	f.BoolVar(&c.explain, "explain", false, "print what the compiler did, by line")
+	f.BoolVar(&c.print, "S", false, "write the PTX to the standard output and no file")
+}
+
+func (c *command) parse(args []string) error {
+	if err := c.flags.Parse(args); err != nil {
+		return err
+	}
+	c.cfg.NoFMA = c.fma == "off"
+	if c.fma != "on" && c.fma != "off" {
+		return fmt.Errorf("-fma=%s: write on or off", c.fma)
+	}
+	if c.tags != "" {
+		c.cfg.Tags = strings.Split(c.tags, ",")
+	}
+	switch c.flags.NArg() {
+	case 0:
+		c.dir = "."
+	case 1:
+		c.dir = c.flags.Arg(0)
+	default:
+		return fmt.Errorf("one directory at a time, not %s", strings.Join(c.flags.Args(), " "))
+	}
+	if c.output != "" && !strings.HasSuffix(c.output, ".go") {
+		return fmt.Errorf("-o %s: the name ends in .go", c.output)
+	}
+	return nil
+}
+
+// note is the beginning of the comment with the flags in a generated file.
+const note = "Flags "
+
+// note returns the flags that change the output, so that -check can use them.
+func (c *command) note() string {
+	var list []string
+	for _, name := range []string{"target", "fma", "nobounds", "trap", "lineinfo", "tags"} {
+		if f := c.flags.Lookup(name); f.Value.String() != f.DefValue {
+			list = append(list, "-"+name+"="+f.Value.String())
+		}
+	}
+	if list == nil {
+		return ""
+	}
+	return note + strings.Join(list, " ")
+}
+
+func (c *command) generate(out io.Writer) error {
+	l, err := newLoader(c.dir)
+	if err != nil {
+		return err
+	}
+	c.loader = l
+	if c.check {
+		if err := c.flagsOf(); err != nil {
+			return err
+		}
+	}
+	if c.output == "" {
+		c.output = filepath.Join(c.dir, l.name+"_gpu.go")
+	}
+	if filepath.Dir(filepath.Clean(c.output)) != filepath.Clean(c.dir) {
+		return fmt.Errorf("-o %s: the file must be in the folder of the package, %s", c.output, c.dir)
+	}
+	text := strings.TrimSuffix(c.output, ".go") + ".ptx"
+	c.cfg.Package, c.cfg.Import, c.cfg.GoRelease = l.main, l.resolve, runtime.Version()
+	c.cfg.PTXFile, c.cfg.Note = filepath.Base(text), c.note()
+	res, err := go2ptx.Compile(c.cfg)
+	if err != nil {
+		return err
+	}
+	if len(res.Kernels) == 0 {
+		return fmt.Errorf("package %s has no kernels: functions with a comment //gpu:kernel directly above", l.main.Path)
+	}
+	if c.explain {
+		for _, r := range res.Remarks {
+			fmt.Fprintf(out, "%s: %s\n", l.position(r.Pos), r.Text)
+		}
+	}
+	if c.print {
+		_, err := out.Write(res.PTX)
+		return err
+	}
+	files := []file{{text, res.PTX}, {c.output, res.Go}}
+	if c.check {
+		return check(files)
+	}
+	return write(files, out)
+}
+
+type file struct {
+	path string
+	data []byte
+}
+
+func write(files []file, out io.Writer) error {
+	for _, f := range files {
+		old, err := os.ReadFile(f.path)
+		if err == nil && bytes.Equal(old, f.data) {
+			continue
+		}
+		if err := os.WriteFile(f.path, f.data, 0o666); err != nil {
+			return err
+		}
+		fmt.Fprintln(out, f.path)
+	}
+	return nil
+}
+
+func check(files []file) error {
+	var stale []string
+	for _, f := range files {
+		old, err := os.ReadFile(f.path)
+		if err != nil || !bytes.Equal(bytes.ReplaceAll(old, []byte("\r\n"), []byte("\n")), f.data) {
+			stale = append(stale, f.path)
+		}
+	}
+	if len(stale) > 0 {
+		return fmt.Errorf("not up to date: %s; run go generate", strings.Join(stale, ", "))
+	}
+	return nil
+}
+
+// flagsOf finds the generated file and adopts the flags in its header, unless the command line has
+// flags that change the output.
+func (c *command) flagsOf() error {
+	path := c.output
+	if path == "" {
+		path = c.loader.generated
+	}
+	if path == "" || c.note() != "" {
+		return nil
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil // reported as not up to date
+	}
+	head, _, _ := strings.Cut(string(data), "\npackage ")
+	for _, line := range strings.Split(head, "\n") {
+		if flags, ok := strings.CutPrefix(strings.TrimSpace(line), "// "+note); ok {
+			args := append(strings.Fields(flags), "-check", fmt.Sprintf("-explain=%v", c.explain), "-o", path, c.dir)
+			errs := c.flags.Output()
+			c.reset(errs)
+			return c.parse(args)
+		}
+	}
+	c.output = path
+	return nil
+}
+
+// report prints errors with positions that are relative to the working directory.
+func (c *command) report(w io.Writer, err error) {
+	var list go2ptx.Errors
+	if !errors.As(err, &list) {
+		fmt.Fprintln(w, "go2ptx:", err)
+		return
+	}
+	for _, e := range list {
+		if at := c.loader.position(e.Pos); at != "" {
+			fmt.Fprintf(w, "%s: %s\n", at, e.Msg)
+		} else {
+			fmt.Fprintln(w, "go2ptx:", e.Msg)
+		}
+	}
+}

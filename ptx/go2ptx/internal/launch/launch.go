@@ -1,0 +1,175 @@
+// Package launch generates the Go that launches compiled kernels.
+package launch
+
+import (
+	"bytes"
+	"fmt"
+	"go/format"
+	"go/token"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/purecuda/cuda/ptx/go2ptx/internal/source"
+)
+
+// Options say what the generated file looks like.
+type Options struct {
+	File   string   // name of the PTX file beside the Go file: heat_gpu.ptx
+	Header []string // comment lines after the first
+	// ReadOnly reports whether a kernel only reads the memory of a parameter.
+	ReadOnly func(kernel, param string) bool
+}
+
+// Kernel describes a launcher.
+type Kernel struct {
+	*source.Kernel
+	GoName string
+	params []*param
+}
+
+// Generate returns the Go file for the kernels of a program.
+func Generate(p *source.Program, o Options) ([]byte, error) {
+	g := &generator{prog: p, opts: o, imports: map[string]string{"embed": "_", driverPath: ""}, names: map[string]string{"driver": driverPath}}
+	for _, k := range p.Kernels {
+		g.kernel(k)
+	}
+	g.collisions()
+	if err := g.errs.Err(); err != nil {
+		return nil, err
+	}
+	var body printer
+	body.embed(g)
+	for _, k := range g.kernels {
+		body.kernel(g, k)
+	}
+	var out printer
+	out.f("%s; DO NOT EDIT.\n", source.Marker)
+	for _, line := range o.Header {
+		out.f("// %s\n", line)
+	}
+	out.f("\npackage %s\n\n", p.Name)
+	out.imports(g)
+	out.Write(body.Bytes())
+	text, err := format.Source(out.Bytes())
+	if err != nil {
+		return nil, fmt.Errorf("go2ptx: the generated Go is not correct: %w", err)
+	}
+	return text, nil
+}
+
+const driverPath = "github.com/purecuda/cuda/driver"
+
+type generator struct {
+	prog    *source.Program
+	opts    Options
+	kernels []*Kernel
+	imports map[string]string // path to name, if it is not the package's
+	names   map[string]string // names of packages in the file
+	errs    source.Errors
+}
+
+func (g *generator) errorf(pos token.Pos, format string, args ...any) {
+	g.errs.Add(g.prog.Position(pos), format, args...)
+}
+
+func (g *generator) kernel(k *source.Kernel) {
+	out := &Kernel{Kernel: k, GoName: goName(k)}
+	sig := k.Signature
+	for i := 1; i < sig.Params().Len(); i++ {
+		v := sig.Params().At(i)
+		q, err := g.param(v)
+		if err != nil {
+			g.errorf(v.Pos(), "parameter %s of kernel %s: %v", v.Name(), k.Obj.Name(), err)
+			continue
+		}
+		q.readOnly = g.opts.ReadOnly != nil && g.opts.ReadOnly(k.Name, v.Name())
+		q.restrict = q.memory && k.Directives.Restricted(v.Name())
+		out.params = append(out.params, q)
+	}
+	unique(out.params)
+	g.kernels = append(g.kernels, out)
+}
+
+// goName returns the name of the launcher's type. An instance has its types at the end.
+func goName(k *source.Kernel) string {
+	name := k.Directives.Launcher
+	if name == "" {
+		name = exported(k.Obj.Name())
+		if name == k.Obj.Name() {
+			name += "Kernel"
+		}
+	}
+	if len(k.Instance) > 0 {
+		base := k.Obj.Name()
+		if k.Directives.Name != "" {
+			base = k.Directives.Name
+		}
+		name += exported(strings.TrimPrefix(k.Name, base+"_"))
+	}
+	return name
+}
+
+// collisions reports launchers whose names are declared by the package or by another launcher.
+func (g *generator) collisions() {
+	taken := map[string]string{}
+	for _, name := range g.prog.Declared {
+		taken[name] = "the package declares"
+	}
+	for _, k := range g.kernels {
+		for _, name := range k.names() {
+			if by, ok := taken[name]; ok {
+				g.errorf(k.Decl.Name.Pos(), "the launcher of kernel %s needs the name %s, which %s; give another one: //gpu:kernel launcher=%sKernel", k.Obj.Name(), name, by, k.GoName)
+			}
+			taken[name] = "another launcher uses"
+		}
+	}
+}
+
+// names returns what the generated code declares for a kernel.
+func (k *Kernel) names() []string {
+	return []string{k.GoName, k.GoName + "In", k.GoName + "Args", k.constructor()}
+}
+
+// constructor returns the name of the function that makes a launcher from a kernel.
+func (k *Kernel) constructor() string { return "new" + upper(k.GoName) }
+
+type printer struct{ bytes.Buffer }
+
+func (p *printer) f(format string, args ...any) { fmt.Fprintf(&p.Buffer, format, args...) }
+
+func (p *printer) imports(g *generator) {
+	p.f("import (\n\t_ \"embed\"\n")
+	std := true
+	for _, path := range slices.SortedFunc(maps.Keys(g.imports), byKind) {
+		if path == "embed" {
+			continue
+		}
+		if std && strings.Contains(path, ".") {
+			std = false
+			p.f("\n")
+		}
+		p.f("\t%s %q\n", g.imports[path], path)
+	}
+	p.f(")\n\n")
+}
+
+// byKind sorts the standard library first.
+func byKind(a, b string) int {
+	as, bs := strings.Contains(a, "."), strings.Contains(b, ".")
+	if as != bs {
+		if bs {
+			return -1
+		}
+		return 1
+	}
+	return strings.Compare(a, b)
+}
+
+// embed writes the PTX and the function that loads it.
+func (p *printer) embed(g *generator) {
+	p.f("//go:embed %s\nvar gpuPTX []byte\n\n", g.opts.File)
+	p.f("// gpuModule returns the kernels of this package in a context. The first call loads them. The\n// context unloads them when it is closed.\n")
+	p.f("func gpuModule(c *driver.Context) (*driver.Module, error) {\n")
+	p.f("return c.Embedded(%q, gpuPTX)\n}\n\n", g.opts.File+" of package "+g.prog.Name)
+}

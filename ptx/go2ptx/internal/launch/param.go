@@ -1,0 +1,175 @@
+package launch
+
+import (
+	"fmt"
+	"go/token"
+	"go/types"
+	"strings"
+	"unicode"
+
+	"github.com/purecuda/cuda/ptx/go2ptx/internal/source"
+)
+
+// param is a parameter of a kernel, as the launcher has it.
+type param struct {
+	arg      string // name of the Go parameter
+	field    string // name of the field of the prepared launch
+	typ      string // the type, or that of the memory's elements
+	as       string // the type that it is converted to, because int and uint have no size
+	memory   bool
+	readOnly bool
+	restrict bool
+	handle   bool // a handle of package graph
+}
+
+func (g *generator) param(v *types.Var) (*param, error) {
+	q := &param{arg: local(v.Name()), field: exported(v.Name())}
+	t := v.Type()
+	elem := t
+	switch u := t.Underlying().(type) {
+	case *types.Slice:
+		q.memory, elem = true, u.Elem()
+	case *types.Pointer:
+		q.memory, elem = true, u.Elem()
+	}
+	if isGPU(t, "View") {
+		q.memory, elem = true, types.Unalias(t).(*types.Named).TypeArgs().At(0)
+	}
+	if isGPU(t, "Conditional") {
+		q.handle, q.typ = true, "driver.ArgWord"
+		return q, nil
+	}
+	var err error
+	if q.typ, err = g.typ(elem); err != nil {
+		return nil, err
+	}
+	if b, ok := t.Underlying().(*types.Basic); ok {
+		q.as = map[types.BasicKind]string{types.Int: "int64", types.Uint: "uint64", types.Uintptr: "uint64"}[b.Kind()]
+	}
+	return q, nil
+}
+
+func isGPU(t types.Type, name string) bool {
+	n, ok := types.Unalias(t).(*types.Named)
+	return ok && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == source.GPUPath && n.Obj().Name() == name
+}
+
+// typ returns a type as the generated file writes it, and imports its packages.
+func (g *generator) typ(t types.Type) (string, error) {
+	if err := g.visible(t); err != nil {
+		return "", err
+	}
+	return types.TypeString(t, func(p *types.Package) string {
+		if p.Path() == g.prog.Packages[len(g.prog.Packages)-1].Path {
+			return ""
+		}
+		return g.importName(p)
+	}), nil
+}
+
+// importName returns the name of an imported package in the generated file.
+func (g *generator) importName(p *types.Package) string {
+	name := p.Name()
+	for n := 2; g.names[name] != "" && g.names[name] != p.Path(); n++ {
+		name = fmt.Sprintf("%s%d", p.Name(), n)
+	}
+	g.names[name] = p.Path()
+	g.imports[p.Path()] = ""
+	if name != p.Path()[strings.LastIndexByte(p.Path(), '/')+1:] {
+		g.imports[p.Path()] = name
+	}
+	return name
+}
+
+// visible reports types that the generated file cannot name.
+func (g *generator) visible(t types.Type) error {
+	main := g.prog.Packages[len(g.prog.Packages)-1].Types
+	switch t := types.Unalias(t).(type) {
+	case *types.Named:
+		o := t.Obj()
+		if o.Pkg() != nil && o.Pkg() != main && !o.Exported() {
+			return fmt.Errorf("the type %v is not exported, so the launcher cannot name it", t)
+		}
+		if o.Pkg() != nil && o.Parent() != o.Pkg().Scope() {
+			return fmt.Errorf("the type %v is declared in a function; declare it in the package", t)
+		}
+		for i := range t.TypeArgs().Len() {
+			if err := g.visible(t.TypeArgs().At(i)); err != nil {
+				return err
+			}
+		}
+	case *types.Array:
+		return g.visible(t.Elem())
+	case *types.Struct:
+		for i := range t.NumFields() {
+			if err := g.visible(t.Field(i).Type()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// upper returns a name with an upper-case first letter.
+func upper(name string) string {
+	r := []rune(name)
+	r[0] = unicode.ToUpper(r[0])
+	return string(r)
+}
+
+// exported returns a name as that of an exported Go declaration: rowSoftmax and row_softmax become
+// RowSoftmax.
+func exported(name string) string {
+	var b strings.Builder
+	up := true
+	for _, r := range name {
+		if r == '_' || r == '$' {
+			up = true
+			continue
+		}
+		if up {
+			r = unicode.ToUpper(r)
+		}
+		b.WriteRune(r)
+		up = false
+	}
+	s := b.String()
+	if s == "" || !unicode.IsUpper([]rune(s)[0]) {
+		return "X" + s
+	}
+	return s
+}
+
+// taken contains the names that the bodies of generated methods use.
+var taken = map[string]bool{"launcher": true, "launch": true, "args": true, "cfg": true, "on": true, "err": true, "driver": true}
+
+// local returns the name of a Go parameter.
+func local(name string) string {
+	if name == "" || name == "_" {
+		return "unused"
+	}
+	if taken[name] || token.IsKeyword(name) || types.Universe.Lookup(name) != nil {
+		return name + "_"
+	}
+	return name
+}
+
+// unique makes the names of parameters and fields unique, and different from the types that the
+// bodies mention.
+func unique(params []*param) {
+	args, fields := map[string]bool{}, map[string]bool{"Launch": true}
+	for _, q := range params {
+		for _, name := range strings.FieldsFunc(q.typ, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }) {
+			args[name] = true
+		}
+	}
+	for _, q := range params {
+		for args[q.arg] {
+			q.arg += "_"
+		}
+		for fields[q.field] {
+			q.field += "_"
+		}
+		args[q.arg], fields[q.field] = true, true
+	}
+}

@@ -1,0 +1,8 @@
+package math32
+
+import "embed"
+
+// Source contains the Go files of this package. The compiler of kernels reads them.
+//
+//go:embed *.go
+var Source embed.FS
