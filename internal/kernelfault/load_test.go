@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/driver/image"
 	"github.com/purecuda/cuda/graph"
 	"github.com/purecuda/cuda/internal/gputest"
@@ -144,16 +145,40 @@ func TestFaultOfAClosedModule(t *testing.T) {
 	})
 }
 
-// Without a slot, as after cuModuleLoadData by other code, a failed check traps. This would lose the
-// context, so the test only checks that a module without the library's slot has 0 there.
-func TestModulesWithoutChecksHaveNoSlot(t *testing.T) {
-	gputest.Each(t, func(t *testing.T, c *driver.Context) {
-		var v [2][8]byte
-		for i, m := range []*driver.Module{load(t, c, "index"), load(t, c, "index")} {
-			ok(t, must(m.Global("__purecuda_fault"))(t).CopyTo(v[i][:]))
+// Without a slot, as after cuModuleLoadData by other code, a failed check traps. The loss of the
+// context is returned even if there is a fault, too. On a GPU, the process could not continue.
+func TestLostContextWithAFault(t *testing.T) {
+	gputest.OnEmulator(t, emulator.Config{}, func(t *testing.T, c *driver.Context) {
+		slotless, armed := must(c.LoadModule(ptxText(t, "index")))(t), must(c.LoadModule(ptxText(t, "index")))(t)
+		ok(t, must(slotless.Global("__purecuda_fault"))(t).CopyFrom(make([]byte, 8)))
+		s, out := must(c.NewStream())(t), must(driver.Alloc[uint32](c, 32))(t)
+		launchIndex(t, kernel(t, armed, "index"), s, 1, out, 31, 0)
+		launchIndex(t, kernel(t, slotless, "index"), s, 1, out, 31, 0)
+		if err := wait(t, s); !errors.Is(err, driver.ErrContextLost) {
+			t.Errorf("the wait returned %v", err)
 		}
-		if v[0] == v[1] || v[0] == [8]byte{} || v[1] == [8]byte{} {
-			t.Errorf("two modules have the slots %x", v)
+		_, _, _, _ = s.Close(), out.Close(), armed.Close(), slotless.Close() // they fail with the same code
+	})
+}
+
+// Contexts of the same device share their faults, because a kernel of one can run in a stream of
+// another.
+func TestContextsShareFaults(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		first, second := must(c.Device().PrimaryContext())(t), must(c.Device().PrimaryContext())(t)
+		m := must(first.LoadModule(ptxText(t, "index")))(t)
+		k := kernel(t, m, "index")
+		s := must(second.NewStream())(t)
+		out := must(driver.Alloc[uint32](second, 32))(t)
+		ok(t, k.Launch(s, driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(32)}, out, uint64(31), uint64(0)))
+		faultOf(t, wait(t, s))
+		ok(t, first.Close())
+		ok(t, m.Close())
+		again := must(second.LoadModule(ptxText(t, "index")))(t)
+		ok(t, kernel(t, again, "index").Launch(s, driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(32)}, out, uint64(31), uint64(0)))
+		faultOf(t, wait(t, s))
+		for _, err := range []error{again.Close(), s.Close(), out.Close(), second.Close()} {
+			ok(t, err)
 		}
 	})
 }

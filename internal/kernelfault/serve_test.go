@@ -1,9 +1,12 @@
 package kernelfault_test
 
 import (
+	"context"
 	"errors"
+	"runtime"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/graph/callable"
@@ -112,6 +115,63 @@ func TestPendingCallReturnsItsFault(t *testing.T) {
 			}
 			_, err = call.Call(t.Context(), inputs[1])
 			faultOf(t, err)
+		}
+	})
+}
+
+// A call returns its fault although other goroutines also wait for its stream.
+func TestCallReturnsItsFaultBesideOtherWaits(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		k := kernel(t, load(t, c, "index"), "index")
+		call := must(callable.New(stream(t, c), ramp(k), inputs))(t)
+		defer call.Close()
+		over := make(chan struct{})
+		var others sync.WaitGroup
+		others.Go(func() {
+			for {
+				select {
+				case <-over:
+					return
+				default:
+					_, _ = call.Stream().Query()
+					runtime.Gosched()
+				}
+			}
+		})
+		for range 30 {
+			_, err := call.Call(t.Context(), inputs[1])
+			faultOf(t, err)
+			pending := must(call.Start(t.Context(), inputs[1]))(t)
+			_, err = pending.Wait(t.Context())
+			faultOf(t, err)
+		}
+		close(over)
+		others.Wait()
+	})
+}
+
+// A call that was cancelled does not break its replica, even if its kernel faults later.
+func TestFaultOfACancelledCall(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		k := kernel(t, load(t, c, "index"), "index")
+		gate := make(chan struct{})
+		f := func(t *callable.Trace[input]) (*driver.HostBuffer[uint32], error) {
+			if callable.Shape(t, func(in input) bool { return in.bad }) {
+				t.Try(driver.NewHostFunc(c, func() { <-gate }))
+			}
+			return ramp(k)(t)
+		}
+		p := must(serve.New(c, f, inputs))(t)
+		defer p.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
+		defer cancel()
+		if err := p.Call(ctx, inputs[1], nil); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("the cancelled call returned %v", err)
+		}
+		close(gate)
+		ok(t, p.Call(t.Context(), inputs[0], nil))
+		if s := p.Stats(); s.Rebuilt != 0 {
+			t.Errorf("the counts are %+v", s)
 		}
 	})
 }
