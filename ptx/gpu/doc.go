@@ -11,7 +11,8 @@
 //	}
 //
 // The command go2ptx compiles kernels to PTX and generates a typed function that launches each
-// kernel. The same kernel also runs as plain Go, in tests and under a debugger, without a GPU:
+// kernel. Its documentation lists the options of the directive gpu:kernel, such as restrict. The
+// same kernel also runs as plain Go, in tests and under a debugger, without a GPU:
 //
 //	err := gpu.Run(gpu.D1(4), gpu.D1(256), func(t gpu.Thread) { saxpy(t, 2, x, y) })
 //

@@ -26,8 +26,8 @@ func ExampleRun() {
 	// Output: [12 24 36 48 60] <nil>
 }
 
-// sum adds the elements of x to *total. It works with every size of the grid, and with blocks of 256
-// threads.
+// sum adds the elements of x to *total. It works with every size of the grid, and with blocks of
+// 256 threads.
 //
 //gpu:kernel block=256
 func sum(t gpu.Thread, x []int32, total *int32) {
@@ -66,7 +66,7 @@ func ExampleThread() {
 // transpose reads rows and writes columns, both in order. The tile has a column more than it needs,
 // so that its columns are in different banks.
 //
-//gpu:kernel block=16,16
+//gpu:kernel block=16x16
 func transpose(t gpu.Thread, out, in gpu.View2D[float32]) {
 	tile := gpu.Shared[[16][17]float32](t)
 	row, col := t.GlobalY(), t.GlobalX()

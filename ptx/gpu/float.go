@@ -90,11 +90,11 @@ func Saturate[T Float](a T) T {
 }
 
 // Convert converts x to type T, rounded in a constant mode, with one cvt instruction where PTX has
-// one. If T is an integer type, a number outside its range becomes the nearest integer of the type. A
-// NaN becomes 0. If x is a float64 or T has 64 bits, a NaN becomes the integer with only the highest
-// bit set. If T is a floating-point type, a number that is too large becomes infinite or the largest
-// number, depending on the mode. E4M3 and E5M2 require ToNearestEven and limit the result as num.To
-// does.
+// one. If T is an integer type, a number outside its range becomes the nearest integer of the type.
+// A NaN becomes 0. If x is a float64 or T has 64 bits, a NaN becomes the integer with only the
+// highest bit set. If T is a floating-point type, a number that is too large becomes infinite or
+// the largest number, depending on the mode. E4M3 and E5M2 require ToNearestEven and limit the
+// result as num.To does.
 //
 //gpu:intrinsic
 func Convert[T, F num.Number](x F, mode Rounding) T { return convert[T](x, mode) }

@@ -6,6 +6,8 @@ import (
 )
 
 // An Operand is an operand of PTX or PurePTX.
+//
+//gpu:opaque
 type Operand struct{ _ byte }
 
 // Out is an operand that the instructions write. The variable need not be initialized.

@@ -116,15 +116,15 @@ func FunnelShiftRightClamp(low, high, shift uint32) uint32 {
 	return uint32((uint64(high)<<32 | uint64(low)) >> min(shift, 32))
 }
 
-// Bfe returns the field of n bits of x that starts at bit pos, both at most 255. If T is signed, the
-// field's highest bit fills the upper bits. Field bits above the type's highest bit are copies of it
-// if T is signed, and otherwise 0.
+// Bfe returns the field of n bits of x that starts at bit pos, both at most 255. If T is signed,
+// the field's highest bit fills the upper bits. Field bits above the type's highest bit are copies
+// of it if T is signed, and otherwise 0.
 //
 //gpu:intrinsic
 func Bfe[T Integer](x T, pos, n uint32) T { return bfe(x, pos, n) }
 
-// Bfi returns x with the lower n bits of field inserted at bit pos, both at most 255. Bits above the
-// type's highest bit are dropped.
+// Bfi returns x with the lower n bits of field inserted at bit pos, both at most 255. Bits above
+// the type's highest bit are dropped.
 //
 //gpu:intrinsic
 func Bfi[T Integer](field, x T, pos, n uint32) T { return bfi(field, x, pos, n) }

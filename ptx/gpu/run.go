@@ -24,9 +24,9 @@ func Output(w io.Writer) Option { return func(g *grid) { g.output = w } }
 // runtime.GOMAXPROCS at the same time.
 //
 // If a thread panics, Run returns a *Panic. Threads that wait for the panicked thread are stopped.
-// If no thread of a block can continue, Run returns a *Deadlock. If several threads fail, Run reports
-// the first block and thread, so that every run reports the same failure. Run also returns an error
-// if a size is out of range.
+// If no thread of a block can continue, Run returns a *Deadlock. If several threads fail, Run
+// reports the first block and thread, so that every run reports the same failure. Run also returns
+// an error if a size is out of range.
 //
 // A loop that polls memory must call Sleep. Otherwise it continues forever after the thread that it
 // waits for has panicked.

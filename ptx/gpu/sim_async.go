@@ -134,8 +134,8 @@ func (w *barrierWaits) flush() {
 	}
 }
 
-// barrierOf returns the waits of a barrier. The blocks of a unit share them, because a block may use
-// a barrier of another block of its cluster. The caller holds the lock.
+// barrierOf returns the waits of a barrier. The blocks of a unit share them, because a block may
+// use a barrier of another block of its cluster. The caller holds the lock.
 func (b *block) barrierOf(bar *Barrier) *barrierWaits {
 	first := b.unit.blocks[0]
 	w := first.bars[bar]

@@ -29,7 +29,8 @@ func (t Thread) syncBlock(kind int, pred bool) int {
 	return int(s.result)
 }
 
-// trySync completes the barrier if all threads of the block have arrived. The caller holds the lock.
+// trySync completes the barrier if all threads of the block have arrived. The caller holds the
+// lock.
 func (b *block) trySync() bool {
 	all := b.sync.arrived
 	if len(all) == 0 || len(all) < b.alive {

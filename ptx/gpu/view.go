@@ -12,9 +12,9 @@ type View[T any] struct {
 // ViewOf returns a View of a slice, for use in kernels and under Run.
 func ViewOf[T any](s []T) View[T] { return View[T]{dataOf(s), len(s)} }
 
-// ViewAt returns a View of n elements of device memory, as in ViewAt[float32](b.Ptr(), b.Len()) for a
-// driver.Buffer b. The host passes the View to a kernel. It must not access the elements, and must
-// not free the memory before the kernel has finished.
+// ViewAt returns a View of n elements of device memory, as in ViewAt[float32](b.Ptr(), b.Len()) for
+// a driver.Buffer b. The host passes the View to a kernel. It must not access the elements, and
+// must not free the memory before the kernel has finished.
 func ViewAt[T any, A ~uint64 | ~uintptr](address A, n int) View[T] {
 	return View[T]{pointerAt[T](uintptr(address)), n}
 }

@@ -9,8 +9,8 @@ type Scalar interface {
 
 // The functions below exchange values between the lanes of a warp. Each call waits until all lanes
 // of the mask that have not exited make the same call with the same mask. The functions without
-// Mask in their name use all lanes of the warp. A mask must contain the calling lane. The value of a
-// lane that has exited or is not in the mask is undefined. Run returns a NaN pattern for it.
+// Mask in their name use all lanes of the warp. A mask must contain the calling lane. The value of
+// a lane that has exited or is not in the mask is undefined. Run returns a NaN pattern for it.
 
 // Shuffle returns the value v of a lane. The lane is taken modulo WarpSize.
 //
@@ -61,8 +61,8 @@ func ShuffleDownMask[T Scalar](t Thread, mask uint32, v T, delta, width int) T {
 	return shuffle(t, "ShuffleDown", mask, v, delta, width)
 }
 
-// ShuffleXorMask is ShuffleXor among the lanes of a mask, in sections of width lanes. If the lane is
-// in a section with higher lanes, the result is v.
+// ShuffleXorMask is ShuffleXor among the lanes of a mask, in sections of width lanes. If the lane
+// is in a section with higher lanes, the result is v.
 //
 //gpu:intrinsic
 func ShuffleXorMask[T Scalar](t Thread, mask uint32, v T, lanes, width int) T {
