@@ -124,6 +124,9 @@ func (m *Module) header(t *ptx.Module) error {
 			t.Version = ptx.Version{Major: 7, Minor: 2}
 		}
 	}
+	if m.inlined && !t.Version.AtLeast(7, 2) {
+		m.fail("", fmt.Sprintf("Func.LocInlined needs PTX 7.2; the module is PTX %v", t.Version))
+	}
 	version, target, err := isa.Lowest(t)
 	fixed := c.Version != ptx.Version{} && c.Version != version || c.Target != "" && c.Target != target.String()
 	if c.Version == (ptx.Version{}) {
@@ -143,9 +146,6 @@ func (m *Module) header(t *ptx.Module) error {
 
 // fixedHeader checks a module whose version or target is not the lowest that it needs.
 func (m *Module) fixedHeader(t *ptx.Module) error {
-	if m.inlined && !t.Version.AtLeast(7, 2) {
-		m.fail("", fmt.Sprintf("Func.LocInlined needs PTX 7.2; the module is PTX %v", t.Version))
-	}
 	target, _ := ptx.ParseTarget(t.Targets[0])
 	since, ok := target.Since()
 	switch {

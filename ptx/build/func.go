@@ -171,6 +171,8 @@ type Param struct {
 	node *ptx.Variable
 }
 
+func (p *Param) ready() bool { return p != nil && p.node != nil && p.f != nil }
+
 // Param adds a parameter.
 func (f *Func) Param(name string, t ptx.Type) *Param {
 	p := f.newParam(name, t)
@@ -216,7 +218,7 @@ func (f *Func) local(name string) {
 
 // Name returns the parameter's name.
 func (p *Param) Name() string {
-	if p == nil {
+	if !p.ready() {
 		return ""
 	}
 	return p.node.Name
@@ -224,7 +226,7 @@ func (p *Param) Name() string {
 
 // Align sets the parameter's alignment in bytes and returns p.
 func (p *Param) Align(bytes int) *Param {
-	if p != nil {
+	if p.ready() {
 		p.node.Align = bytes
 		if bytes <= 0 || bytes&(bytes-1) != 0 {
 			p.f.fail("the alignment of " + p.node.Name + " is " + strconv.Itoa(bytes) + ": it must be a power of two")
@@ -235,7 +237,7 @@ func (p *Param) Align(bytes int) *Param {
 
 // Array makes the parameter an array of n elements, such as the bytes of a struct, and returns p.
 func (p *Param) Array(n int64) *Param {
-	if p != nil {
+	if p.ready() {
 		p.node.Dims = []int64{n}
 	}
 	return p
@@ -244,7 +246,7 @@ func (p *Param) Array(n int64) *Param {
 // Ptr states that a kernel's parameter is a pointer into a state space, to memory with an alignment
 // in bytes, or 0 if that is not known. It returns p.
 func (p *Param) Ptr(space ptx.Space, align int) *Param {
-	if p != nil {
+	if p.ready() {
 		p.node.Ptr = &ptx.Pointer{Space: space, Align: align}
 	}
 	return p
@@ -258,7 +260,7 @@ func (p *Param) Plus(offset int64) Operand { return sum{p, offset} }
 
 func (p *Param) operand(f *Func) (ptx.Operand, string) {
 	switch {
-	case p == nil || p.f == nil:
+	case !p.ready():
 		return nil, "is not a parameter: Func.Param creates one"
 	case p.f != f:
 		return nil, "is " + p.node.Name + ", a parameter of " + p.f.node.Name

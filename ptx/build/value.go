@@ -193,7 +193,8 @@ func (v Value[T]) Sqrt() Value[T] { return v.arith("sqrt.rn", "sqrt.rn") }
 func (v Value[T]) bitwise(op string, more ...Operand) Value[T] {
 	k := kindOf[T]()
 	if k.float {
-		k.bits = "f" // no instruction has this type: the error names the operation
+		v.f.fail(op + " of a floating-point value: it is for integers and predicates")
+		return v
 	}
 	return v.Apply(op+"."+k.bits, more...)
 }

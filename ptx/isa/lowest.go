@@ -2,12 +2,10 @@ package isa
 
 import "github.com/purecuda/cuda/ptx"
 
-// Lowest returns the lowest .version and .target with which the module needs nothing newer. They
-// are at least the module's own, of which either may be absent. The error is Check's result for
-// the module with that version and target. Lowest does not change the module.
-//
-// Lowest does not lower a version to avoid a form that a later version removed, and considers
-// only the features that Check considers.
+// Lowest returns the lowest .version and .target that have every feature of the module. The
+// module's own version and target are lower limits. Without a target, the limit is sm_52, the
+// oldest target that current compilers accept. The error is Check's result for the module with
+// the returned version and target. Lowest does not change the module.
 func Lowest(m *ptx.Module) (ptx.Version, ptx.Target, error) {
 	if m == nil {
 		return ptx.Version{}, ptx.Target{}, nil
@@ -16,6 +14,9 @@ func Lowest(m *ptx.Module) (ptx.Version, ptx.Target, error) {
 	own := m.Needs()
 	n := need{version: 10*own.Version.Major + own.Version.Minor, target: 10*own.Target.Major + own.Target.Minor}
 	n.own = own.Target.Scope == ptx.ArchSpecific
+	if n.target == 0 {
+		n.target = firstTarget
+	}
 	for {
 		trial.Version, trial.Targets = n.header(m.Targets)
 		c := newChecker(&trial, 0)
@@ -29,15 +30,12 @@ func Lowest(m *ptx.Module) (ptx.Version, ptx.Target, error) {
 	}
 }
 
-// firstTarget is the target of a module that needs no later one.
+// firstTarget is the target of a module without a target that needs no later one.
 const firstTarget = 52
 
 // header returns the .version and .target that meet n. The architecture precedes those of the old
 // targets that are not architectures.
 func (n need) header(old []string) (ptx.Version, []string) {
-	if n.target == 0 {
-		n.target = firstTarget
-	}
 	t := ptx.Target{Major: n.target / 10, Minor: n.target % 10}
 	if n.own {
 		t.Scope = ptx.ArchSpecific
