@@ -90,7 +90,9 @@ func TestErrors(t *testing.T) {
 			"a call of vprintf has 1 arguments; it takes 2"},
 		{"results", func(m *build.Module, k *build.Func) { k.Call(m.Vprintf(), nil, build.Int(0), build.Int(0)) },
 			"a call has too few result registers: result needs 1"},
-		{"too many results", func(m *build.Module, k *build.Func) { k.Call(m.Vprintf(), k.Regs(ptx.B32, 3), build.Int(0), build.Int(0)) },
+		{"too many results", func(m *build.Module, k *build.Func) {
+			k.Call(m.Vprintf(), k.Regs(ptx.B32, 3), build.Int(0), build.Int(0))
+		},
 			"a call of vprintf has 3 result registers; it takes 1"},
 		{"array argument", func(m *build.Module, k *build.Func) {
 			f := m.Func("f")

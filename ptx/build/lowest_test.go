@@ -79,6 +79,7 @@ func TestConfig(t *testing.T) {
 		{build.Config{Target: "sm_90a"}, ".version 8.0 .target sm_90a", ""},
 		{build.Config{Target: "sm_100f"}, ".version 8.8 .target sm_100f", ""},
 		{build.Config{MinTarget: "sm_75"}, ".version 6.3 .target sm_75", ""},
+		{build.Config{MinTarget: "sm_90a"}, ".version 8.0 .target sm_90a", ""},
 		{build.Config{MinTarget: "sm_30"}, ".version 6.0 .target sm_30", ""},
 		{build.Config{Version: ptx.Version{Major: 8, Minor: 4}}, ".version 8.4 .target sm_52", ""},
 		{build.Config{Version: ptx.Version{Major: 8, Minor: 4}, Target: "sm_70"}, ".version 8.4 .target sm_70", ""},

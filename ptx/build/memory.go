@@ -73,8 +73,32 @@ func (p Pointer[T]) At(i Index) Operand {
 	if i == nil || !p.f.ready() {
 		return address{}
 	}
-	return i.offset(p.f, p.base, kindOf[T]().size, p.space == ".global")
+	return i.offset(p.f, p.base, kindOf[T]().size, p.wide())
 }
+
+// From returns the pointer to element i.
+func (p Pointer[T]) From(i Index) Pointer[T] {
+	if i == nil || !p.f.ready() {
+		return Pointer[T]{}
+	}
+	a, ok := i.offset(p.f, p.base, kindOf[T]().size, p.wide()).(address)
+	if !ok {
+		return Pointer[T]{}
+	}
+	if a.offset == 0 {
+		return Pointer[T]{p.f, p.space, a.base}
+	}
+	t, op := ptx.B32, "add.u32"
+	if p.wide() {
+		t, op = ptx.B64, "add.s64"
+	}
+	r := p.f.Reg(t)
+	p.f.Op(op, r, a.base, Int(a.offset))
+	return Pointer[T]{p.f, p.space, r}
+}
+
+// wide reports whether addresses of the space have 64 bits.
+func (p Pointer[T]) wide() bool { return p.space == ".global" }
 
 // Load returns element i.
 func (p Pointer[T]) Load(i Index) Value[T] {

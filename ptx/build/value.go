@@ -105,6 +105,9 @@ func ReadSpecial(f *Func, s Special) Value[uint32] {
 	return Value[uint32]{f, r}
 }
 
+// Func returns the function that the value belongs to.
+func (v Value[T]) Func() *Func { return v.f }
+
 // Reg returns the register of the value. A constant is moved to a new register.
 func (v Value[T]) Reg() Reg {
 	if r, ok := v.o.(Reg); ok {
@@ -264,15 +267,14 @@ func Mutable[T Scalar](v Value[T]) Value[T] {
 	return apply[T](v.f, "mov."+kindOf[T]().bits, v)
 }
 
-// Convert converts a number. Conversions to integers truncate and saturate. Conversions to floats
-// round to nearest.
+// Convert converts a number. Conversions between integers keep the low bits, as in Go. Conversions
+// from floats to integers round toward zero, and values out of range become the nearest integer of
+// the type. Conversions to floats round once, to the nearest number.
 func Convert[To, From Number](v Value[From]) Value[To] {
 	to, from := kindOf[To](), kindOf[From]()
 	switch {
 	case to.name == from.name:
 		return Value[To](v)
-	case to.name == "bf16" && from.name != "f32":
-		return Convert[To](Convert[float32](v))
 	case from.name == "bf16":
 		return fromBF16[To](v.f, v)
 	case !to.float && !from.float && to.size == from.size:

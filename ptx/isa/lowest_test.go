@@ -16,6 +16,8 @@ func TestLowest(t *testing.T) {
 		{".version 3.0\n.target sm_30\n", "bar.warp.sync 1;", "6.0", "sm_30", ""},
 		{".version 7.0\n.target sm_80, debug\n", "ret;", "7.0", "sm_80", ""},
 		{".version 7.0\n.target sm_80\n", "wgmma.fence.sync.aligned;", "8.0", "sm_90a", ""},
+		{".version 7.8\n.target sm_90\n", "wgmma.fence.sync.aligned;", "8.0", "sm_90a", ""},
+		{".version 8.0\n.target sm_90a\n", "getctarank.u64 %f1, 1;", "8.0", "sm_90a", "operand"},
 		{".version 8.8\n.target sm_120f\n", "ret;", "8.8", "sm_120f", ""},
 		{".version 4.1\n.target sm_52\n", "mad.f32 %f1, %f1, %f1, %f1;", "4.1", "sm_52", "mad.f32 is not available from PTX 3.2 and sm_20 on"},
 		{".version 4.1\n.target sm_52\n", "bar.warp.sync 1.5;", "6.0", "sm_52", "operand 1 is a floating-point constant"},
