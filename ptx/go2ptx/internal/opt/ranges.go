@@ -1,0 +1,209 @@
+package opt
+
+import (
+	"math"
+	"strings"
+
+	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
+)
+
+// interval is a range of signed values, both ends included.
+type interval struct{ lo, hi int64 }
+
+func (r interval) within(lo, hi int64) bool { return r.lo >= lo && r.hi <= hi }
+
+func full(k ir.Kind) interval {
+	if k == ir.I32 {
+		return interval{math.MinInt32, math.MaxInt32}
+	}
+	return interval{math.MinInt64, math.MaxInt64}
+}
+
+// limits are the largest values of special registers. The smallest is 0, or 1 for sizes.
+var limits = map[string]int64{
+	"%tid.x": 1023, "%tid.y": 1023, "%tid.z": 63, "%ntid.x": 1024, "%ntid.y": 1024, "%ntid.z": 64,
+	"%ctaid.x": math.MaxInt32 - 1, "%ctaid.y": 65534, "%ctaid.z": 65534,
+	"%nctaid.x": math.MaxInt32, "%nctaid.y": 65535, "%nctaid.z": 65535, "%laneid": 31,
+}
+
+// rangeOf returns a range of an integer from its operands, down to a depth.
+func rangeOf(v *ir.Value, depth int) interval {
+	all := full(v.Type.Kind)
+	if v.Op == ir.OpConst {
+		return interval{v.Aux, v.Aux}
+	}
+	if depth == 0 || !v.Type.Kind.IsInt() {
+		return all
+	}
+	arg := func(i int) interval { return rangeOf(v.Args[i], depth-1) }
+	switch v.Op {
+	case ir.OpSpecial:
+		if hi, ok := limits[v.Sym]; ok {
+			lo := int64(0)
+			if strings.HasPrefix(v.Sym, "%n") {
+				lo = 1
+			}
+			return interval{lo, hi}
+		}
+		if v.Type.Kind == ir.I64 && !strings.HasSuffix(v.Sym, "64") && v.Sym != "%globaltimer" && v.Sym != "%gridid" && v.Sym != "%current_graph_exec" {
+			return interval{0, math.MaxUint32}
+		}
+	case ir.OpLoad:
+		return loaded(v.Mem, all)
+	case ir.OpExtract:
+		if l := v.Args[0]; l.Op == ir.OpLoadV {
+			return loaded(l.Mem, all)
+		}
+	case ir.OpAdd, ir.OpSub, ir.OpMul:
+		return clamp(arith(v.Op, arg(0), arg(1)), all)
+	case ir.OpMulWideS:
+		return clamp(arith(ir.OpMul, arg(0), arg(1)), all)
+	case ir.OpSExt32, ir.OpSMin, ir.OpSMax, ir.OpSelect:
+		return combined(v, arg)
+	case ir.OpZExt32:
+		if r := arg(0); r.lo >= 0 {
+			return r
+		}
+		return interval{0, math.MaxUint32}
+	case ir.OpTrunc:
+		if r := arg(0); r.within(math.MinInt32, math.MaxInt32) {
+			return r
+		}
+	default:
+		return bitRange(v, arg, all)
+	}
+	return all
+}
+
+func loaded(m ir.Mem, all interval) interval {
+	switch m {
+	case ir.MS8:
+		return interval{math.MinInt8, math.MaxInt8}
+	case ir.MU8:
+		return interval{0, math.MaxUint8}
+	case ir.MS16:
+		return interval{math.MinInt16, math.MaxInt16}
+	case ir.MU16:
+		return interval{0, math.MaxUint16}
+	}
+	return all
+}
+
+func combined(v *ir.Value, arg func(int) interval) interval {
+	switch v.Op {
+	case ir.OpSExt32:
+		return arg(0)
+	case ir.OpSelect:
+		a, b := arg(1), arg(2)
+		return interval{min(a.lo, b.lo), max(a.hi, b.hi)}
+	}
+	a, b := arg(0), arg(1)
+	if v.Op == ir.OpSMin {
+		return interval{min(a.lo, b.lo), min(a.hi, b.hi)}
+	}
+	return interval{max(a.lo, b.lo), max(a.hi, b.hi)}
+}
+
+func bitRange(v *ir.Value, arg func(int) interval, all interval) interval {
+	switch v.Op {
+	case ir.OpSExt8:
+		return interval{math.MinInt8, math.MaxInt8}
+	case ir.OpSExt16:
+		return interval{math.MinInt16, math.MaxInt16}
+	case ir.OpZExt8:
+		return interval{0, math.MaxUint8}
+	case ir.OpZExt16:
+		return interval{0, math.MaxUint16}
+	case ir.OpClz, ir.OpPopc:
+		return interval{0, 64}
+	case ir.OpAnd:
+		a, b := arg(0), arg(1)
+		switch {
+		case a.lo >= 0 && b.lo >= 0:
+			return interval{0, min(a.hi, b.hi)}
+		case b.lo >= 0:
+			return interval{0, b.hi}
+		case a.lo >= 0:
+			return interval{0, a.hi}
+		}
+	case ir.OpLShr, ir.OpAShr:
+		n := v.Args[1]
+		a := arg(0)
+		if !isConst(n) || n.Aux < 0 || n.Aux >= int64(v.Type.Kind.Bits()) {
+			if a.lo >= 0 {
+				return interval{0, a.hi}
+			}
+			return all
+		}
+		if v.Op == ir.OpLShr && a.lo < 0 {
+			if n.Aux == 0 {
+				return all
+			}
+			return interval{0, int64(^uint64(0) >> (64 - v.Type.Kind.Bits()) >> n.Aux)}
+		}
+		return interval{a.lo >> n.Aux, a.hi >> n.Aux}
+	case ir.OpShl:
+		if n := v.Args[1]; isConst(n) && n.Aux >= 0 && n.Aux < 62 {
+			return clamp(arith(ir.OpMul, arg(0), interval{1 << n.Aux, 1 << n.Aux}), all)
+		}
+	case ir.OpUDiv, ir.OpSDiv:
+		if a, b := arg(0), arg(1); a.lo >= 0 && b.lo > 0 {
+			return interval{a.lo / b.hi, a.hi / b.lo}
+		}
+	case ir.OpURem, ir.OpSRem:
+		if a, b := arg(0), arg(1); a.lo >= 0 && b.lo > 0 {
+			return interval{0, min(a.hi, b.hi-1)}
+		}
+	}
+	return all
+}
+
+// arith returns the range of a result, or one that clamp turns into everything.
+func arith(op ir.Op, a, b interval) interval {
+	const none = math.MinInt64
+	wide := interval{none, math.MaxInt64}
+	switch op {
+	case ir.OpAdd:
+		lo, ok1 := addOK(a.lo, b.lo)
+		hi, ok2 := addOK(a.hi, b.hi)
+		if ok1 && ok2 {
+			return interval{lo, hi}
+		}
+	case ir.OpSub:
+		lo, ok1 := subOK(a.lo, b.hi)
+		hi, ok2 := subOK(a.hi, b.lo)
+		if ok1 && ok2 {
+			return interval{lo, hi}
+		}
+	case ir.OpMul:
+		r := interval{math.MaxInt64, math.MinInt64}
+		for _, x := range []int64{a.lo, a.hi} {
+			for _, y := range []int64{b.lo, b.hi} {
+				p := x * y
+				if x != 0 && (p/x != y || x == -1 && y == math.MinInt64) {
+					return wide
+				}
+				r = interval{min(r.lo, p), max(r.hi, p)}
+			}
+		}
+		return r
+	}
+	return wide
+}
+
+func addOK(a, b int64) (int64, bool) {
+	s := a + b
+	return s, (s > a) == (b > 0)
+}
+
+func subOK(a, b int64) (int64, bool) {
+	s := a - b
+	return s, (s < a) == (b > 0)
+}
+
+func clamp(r, all interval) interval {
+	if r.lo < all.lo || r.hi > all.hi {
+		return all
+	}
+	return r
+}
