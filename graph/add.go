@@ -66,6 +66,9 @@ func (g *Graph) add(op driver.Op, deps []Node) (Node, error) {
 // addLaunch is the fast path of Add for kernel launches in the graph's context, the most frequent
 // operation.
 func (g *Graph) addLaunch(l *driver.Launch, deps []Node) (Node, error) {
+	if err := l.CheckRestrict(); err != nil {
+		return Node{}, err
+	}
 	from, err := g.dependencies(deps)
 	if err != nil {
 		return Node{}, err

@@ -152,6 +152,9 @@ func (bs *Bindings) retainChanged(o *retain.References) error {
 		return err
 	}
 	for _, c := range bs.changed {
+		if err := c.launch.CheckRestrict(); err != nil {
+			return c.error(bs.x, err)
+		}
 		if !c.isRetainedBy(o) {
 			if err := o.Retain(c.launch.Uses().Refs); err != nil {
 				return c.error(bs.x, err)

@@ -52,6 +52,9 @@ func (x *Exec) setLocked(n Node, op driver.Op) error {
 		return x.setInside(n, op)
 	}
 	if l, ok := op.(*driver.Launch); ok && l.Context() == n.g.ctx {
+		if err := l.CheckRestrict(); err != nil {
+			return err
+		}
 		if len(l.Block().Attributes()) > 0 {
 			if err := n.g.checkAttributes(n, l); err != nil {
 				return err
@@ -381,7 +384,7 @@ func (b *setter) setInside(i int) error {
 // retains what l refers to for n. It stores l in b.last, because the next change probably has the
 // same launch and a node with the same reference set.
 func (b *setter) keeps(n Node, l *driver.Launch) bool {
-	if l.Context() != b.x.ctx || len(l.Block().Attributes()) > 0 {
+	if l.Context() != b.x.ctx || len(l.Block().Attributes()) > 0 || l.CheckRestrict() != nil {
 		return false
 	}
 	o := b.x.changeRefs()

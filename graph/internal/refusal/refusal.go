@@ -123,10 +123,16 @@ func Code(err error) driver.CUresult {
 	return 0
 }
 
-// Operation returns an error if op is nil or belongs to a driver other than ctx's.
+// Operation returns an error if op is nil, belongs to a driver other than ctx's, or is a launch whose
+// restrict arguments overlap.
 func Operation(ctx *driver.Context, op driver.Op) error {
 	if op == nil {
 		return Invalid("nil operation")
+	}
+	if l, ok := op.(*driver.Launch); ok {
+		if err := l.CheckRestrict(); err != nil {
+			return err
+		}
 	}
 	c := op.Context()
 	if c == ctx {
