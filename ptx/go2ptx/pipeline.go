@@ -1,18 +1,56 @@
 package go2ptx
 
 import (
-	"errors"
+	"fmt"
+	"slices"
+	"strings"
 
+	"github.com/purecuda/cuda/ptx"
+	"github.com/purecuda/cuda/ptx/go2ptx/internal/emit"
+	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
+	"github.com/purecuda/cuda/ptx/go2ptx/internal/lower"
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/source"
 )
 
 // compiled is the result of the stages after loading.
 type compiled struct {
-	text     []byte
-	remarks  []Remark
-	readOnly func(kernel, param string) bool
+	module  *ir.Module
+	text    []byte
+	remarks []Remark
 }
 
 func compile(p *source.Program, cfg Config) (*compiled, error) {
-	return nil, errors.New("go2ptx: the compiler is not complete")
+	if _, ok := ptx.ParseTarget(cfg.Target); !ok && cfg.Target != "" {
+		return nil, fmt.Errorf("go2ptx: %q is not a target such as sm_80", cfg.Target)
+	}
+	m, problems := lower.Lower(p, lower.Options{NoBounds: cfg.NoBounds, Trap: cfg.Trap, NoFMA: cfg.NoFMA})
+	var errs Errors
+	for _, e := range problems {
+		errs.Add(e.Pos, "%s", strings.TrimPrefix(e.Error(), e.Pos.String()+": "))
+	}
+	if err := errs.Err(); err != nil {
+		return nil, err
+	}
+	lines := emit.NoLines
+	if cfg.Lines {
+		lines = emit.InlinedLines
+	}
+	c := &compiled{module: m, remarks: remarks(m)}
+	var err error
+	c.text, err = emit.Emit(m, emit.Options{Target: cfg.Target, Lines: lines}).Text()
+	if err != nil {
+		return nil, fmt.Errorf("go2ptx: the compiler made PTX that is not correct: %w", err)
+	}
+	return c, nil
+}
+
+// readOnly reports whether a kernel only reads the memory of a parameter.
+func (c *compiled) readOnly(kernel, param string) bool {
+	for _, f := range c.module.Funcs {
+		if f.Kernel && f.Name == kernel {
+			i := slices.IndexFunc(f.Params, func(p ir.Param) bool { return p.Name == param })
+			return i >= 0 && f.Params[i].ReadOnly
+		}
+	}
+	return false
 }
