@@ -122,10 +122,10 @@ var fits64 = []fit{
 		target: ofSquare(after(exact.Asin, 3, 0, 1)), weight: ofSquare(per(3, exact.Asin))},
 	{name: "atanC", doc: "atan(t) = t + t³·P(t²).", lo: 0, hi: 0.1717, degree: 11, bits: 53,
 		target: ofSquare(after(exact.Atan, 3, 0, 1)), weight: ofSquare(per(3, exact.Atan))},
-	{name: "erfC", doc: "erf(x) = x·P(x²) for x below 0.9.", lo: 0, hi: 0.81, degree: 12, bits: 53, pairs: 2,
+	{name: "erfC", doc: "erf(x) = x·P(x²) for x below 0.75.", lo: 0, hi: 0.5626, degree: 11, bits: 53, pairs: 2,
 		target: ofSquare(after(exact.Erf, 1)), weight: ofSquare(per(1, exact.Erf))},
-	{name: "erfcC", doc: "e^(x²)·erfc(x)·(1+2x) = P(t) with t = (x-4)/(x+4), for x between 0.9 and 27.3.",
-		lo: -0.633, hi: 0.745, degree: 21, bits: 53, pairs: 2, target: scaledErfcAt(4), weight: per(0, scaledErfcAt(4))},
+	{name: "erfcC", doc: "e^(x²)·erfc(x)·(1+2x) = P(t) with t = (x-4)/(x+4), for x between 0.75 and 27.3.",
+		lo: -0.6843, hi: 0.745, degree: 22, bits: 53, pairs: 2, target: scaledErfcAt(4), weight: per(0, scaledErfcAt(4))},
 }
 
 // scaledErfcAt returns e^(x²)·erfc(x)·(1+2x) as a function of t = (x-k)/(x+k).

@@ -114,49 +114,49 @@ const (
 	atanC11 = 0x1.e84e1d2979366p-07
 )
 
-// erf(x) = x·P(x²) for x below 0.9. The error is at most 2^-65.9.
+// erf(x) = x·P(x²) for x below 0.75. The error is at most 2^-66.0.
 const (
 	erfC0    = 0x1.20dd750429b6dp+00
-	erfC0Low = 0x1.1ab430e0746ffp-56
+	erfC0Low = 0x1.1ab6b7aea116dp-56
 	erfC1    = -0x1.812746b0379e7p-02
-	erfC1Low = 0x1.434ad42cd34ap-56
-	erfC2    = 0x1.ce2f21a042bcdp-04
-	erfC3    = -0x1.b82ce3128828ap-06
-	erfC4    = 0x1.565bcd0e4b807p-08
-	erfC5    = -0x1.c02db3f834ab6p-11
-	erfC6    = 0x1.f9a325a06f36fp-14
-	erfC7    = -0x1.f4d2356aaca94p-17
-	erfC8    = 0x1.b9e3cb3d54f19p-20
-	erfC9    = -0x1.5f4b6fffe02dp-23
-	erfC10   = 0x1.f9d3d7f926fb6p-27
-	erfC11   = -0x1.4009cc0f06ec6p-30
-	erfC12   = 0x1.1cc4cd660fdb7p-34
+	erfC1Low = 0x1.4ff1c066c74fdp-56
+	erfC2    = 0x1.ce2f21a042bc5p-04
+	erfC3    = -0x1.b82ce31287c91p-06
+	erfC4    = 0x1.565bcd0e2b4d6p-08
+	erfC5    = -0x1.c02db3ec559f4p-11
+	erfC6    = 0x1.f9a322fa48df3p-14
+	erfC7    = -0x1.f4d1d4c6b59f8p-17
+	erfC8    = 0x1.b9dacba63f09fp-20
+	erfC9    = -0x1.5ebfd21e472a3p-23
+	erfC10   = 0x1.ef34fd49d2c6ap-27
+	erfC11   = -0x1.05155163982c8p-30
 )
 
-// e^(x²)·erfc(x)·(1+2x) = P(t) with t = (x-4)/(x+4), for x between 0.9 and 27.3. The error is at most 2^-61.0.
+// e^(x²)·erfc(x)·(1+2x) = P(t) with t = (x-4)/(x+4), for x between 0.75 and 27.3. The error is at most 2^-63.1.
 const (
 	erfcC0    = 0x1.3ba5916e9fd7fp+00
-	erfcC0Low = -0x1.aca38fe7fe607p-55
+	erfcC0Low = -0x1.ab4fefb9b4f49p-55
 	erfcC1    = -0x1.1df1ad154a28ep-03
-	erfcC1Low = 0x1.326fe5b04b9c2p-57
-	erfcC2    = 0x1.f7f5df66fd7ffp-07
-	erfcC3    = 0x1.16ecefcfa52cbp-04
-	erfcC4    = -0x1.9ddb23c3e939fp-04
-	erfcC5    = 0x1.7fee004e14ddbp-04
-	erfcC6    = -0x1.0fb06dfe43c06p-04
-	erfcC7    = 0x1.3079edf60a78dp-05
-	erfcC8    = -0x1.096238866b838p-06
-	erfcC9    = 0x1.49c672b7787f3p-08
-	erfcC10   = -0x1.8d4a987471eaap-11
-	erfcC11   = -0x1.a1df5678b4b02p-13
-	erfcC12   = 0x1.3be020ee168a9p-13
-	erfcC13   = -0x1.99518aeecea52p-16
-	erfcC14   = -0x1.788018393ed3p-17
-	erfcC15   = 0x1.7ec4ffc481cb8p-18
-	erfcC16   = 0x1.391c891b58f13p-22
-	erfcC17   = -0x1.b4c44e48c8d8bp-21
-	erfcC18   = 0x1.446ac28090ed1p-24
-	erfcC19   = 0x1.9d5fe49575da3p-24
-	erfcC20   = -0x1.15108d0f36661p-26
-	erfcC21   = -0x1.a8270c3696a04p-28
+	erfcC1Low = -0x1.6a46fb75db6afp-58
+	erfcC2    = 0x1.f7f5df66fd7d6p-07
+	erfcC3    = 0x1.16ecefcfa536fp-04
+	erfcC4    = -0x1.9ddb23c3e920ep-04
+	erfcC5    = 0x1.7fee004e12d2ep-04
+	erfcC6    = -0x1.0fb06dfe468dfp-04
+	erfcC7    = 0x1.3079edf66a94dp-05
+	erfcC8    = -0x1.09623885d741ep-06
+	erfcC9    = 0x1.49c6729062281p-08
+	erfcC10   = -0x1.8d4a98e67d005p-11
+	erfcC11   = -0x1.a1df3004a1613p-13
+	erfcC12   = 0x1.3be02349d7d63p-13
+	erfcC13   = -0x1.9957810911386p-16
+	erfcC14   = -0x1.787df9a15f4c5p-17
+	erfcC15   = 0x1.7f1014288ada6p-18
+	erfcC16   = 0x1.375d67c404d63p-22
+	erfcC17   = -0x1.b9511d8b7b616p-21
+	erfcC18   = 0x1.57d3e2de697f5p-24
+	erfcC19   = 0x1.c50a54d28e094p-24
+	erfcC20   = -0x1.7f1177c0a6ec8p-26
+	erfcC21   = -0x1.68c86ebcd0e99p-27
+	erfcC22   = 0x1.d1098e4dfd41ap-29
 )

@@ -2,11 +2,10 @@ package math
 
 import "math"
 
-// erfPair returns the error function of x as a pair, for |x| up to 0.9.
+// erfPair returns the error function of x as a pair, for |x| up to 0.75.
 func erfPair(x float64) (h, l float64) {
 	u, ul := twoProd(x, x)
-	p := math.FMA(erfC12, u, erfC11)
-	p = math.FMA(p, u, erfC10)
+	p := math.FMA(erfC11, u, erfC10)
 	p = math.FMA(p, u, erfC9)
 	p = math.FMA(p, u, erfC8)
 	p = math.FMA(p, u, erfC7)
@@ -21,12 +20,13 @@ func erfPair(x float64) (h, l float64) {
 	return mulPair(h, l, x, 0)
 }
 
-// erfcPair returns 1 minus the error function of x as a pair times 2^k, for x between 0.9 and 27.3.
+// erfcPair returns 1 minus the error function of x as a pair times 2^k, for x between 0.75 and 27.3.
 func erfcPair(x float64) (h, l float64, k int) {
 	n, nl := twoSum(x, -4)
 	d, dl := twoSum(x, 4)
 	t, tl := divPair(n, nl, d, dl)
-	p := math.FMA(erfcC21, t, erfcC20)
+	p := math.FMA(erfcC22, t, erfcC21)
+	p = math.FMA(p, t, erfcC20)
 	p = math.FMA(p, t, erfcC19)
 	p = math.FMA(p, t, erfcC18)
 	p = math.FMA(p, t, erfcC17)
@@ -67,7 +67,7 @@ func Erf(x float64) float64 {
 	case a < 0x1p-500:
 		// With scaling, so that the second coefficient counts for subnormal numbers.
 		return float64(math.FMA(erfC0, float64(x*0x1p60), float64(erfC0Low*float64(x*0x1p60))) * 0x1p-60)
-	case a <= 0.9:
+	case a <= 0.75:
 		h, _ := erfPair(x)
 		return h
 	}
@@ -88,7 +88,7 @@ func Erfc(x float64) float64 {
 		return 2
 	case math.Abs(x) < 0x1p-60:
 		return 1
-	case math.Abs(x) <= 0.9:
+	case math.Abs(x) <= 0.75:
 		h, l := erfPair(x)
 		h, _ = addPair(1, 0, -h, -l)
 		return h

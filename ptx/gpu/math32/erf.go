@@ -48,16 +48,17 @@ func Erfc(x float32) float32 {
 	p = fma(p, t, erfcC3)
 	p = fma(p, t, erfcC2)
 	p = fma(p, t, erfcC1)
-	p = fma(p, t, erfcC0)
-	// Divide by 1+2a, with a correction of the quotient.
+	g := fma(p, t, erfcC0)
+	gl := fma(p, t, erfcC0-g)
+	// v+vl = (g+gl)/(1+2a).
 	d = fma(2, a, 1)
 	dl := fma(2, a, 1-d)
 	r := rcp(d)
-	v := float32(p * r)
-	v = fma(fma(-v, dl, fma(-v, d, p)), r, v)
+	v := float32(g * r)
+	vl := float32((fma(-v, dl, fma(-v, d, g)) + gl) * r)
 	s := float32(a * a)
 	h, l, half := expParts(-s, -fma(a, a, -s))
-	v = fma(v, h, float32(v*l))
+	v = fma(v, h, fma(v, l, float32(vl*h)))
 	v = float32(float32(v*half) * half)
 	if x != x {
 		return x

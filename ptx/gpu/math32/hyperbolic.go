@@ -25,11 +25,14 @@ func expParts(x, xl float32) (h, l, half float32) {
 	t := fma(x, log2e, magic)
 	n := t - magic
 	k := int32(math.Float32bits(t)) - magicBits
-	r := fma(-n, ln2Low, fma(-n, ln2, x)) + xl
+	a := fma(-n, ln2, x) // exact
+	c := fma(-n, ln2Low, xl)
+	r := a + c
+	rl := c - (r - a)
 	p := float32(expm1Polynomial(r) * r)
-	// e^r = 1 + r + r·p.
+	// e^(r+rl) = 1 + r + rl + r·p.
 	h = 1 + r
-	l = fma(p, r, r-(h-1))
+	l = fma(p, r, (r-(h-1))+rl)
 	// An odd k doubles h and l.
 	if k&1 != 0 {
 		h, l = h+h, l+l
@@ -118,14 +121,16 @@ func Acosh(x float32) float32 {
 	}
 	// acosh x = log1p(t + √(t²+2t)) with t = x-1.
 	t := x - 1
-	s := sqrt(fma(t, t, t+t))
-	u, ul := s+t, float32(0)
-	if s > t {
-		ul = t - (u - s)
-	} else {
-		ul = s - (u - t)
+	w := fma(t, t, t+t)
+	s := sqrt(w)
+	if s == 0 {
+		return 0
 	}
-	return log1pPair(u, ul)
+	// t+sl+s is the sum with the errors of w and s.
+	sl := float32((fma(-s, s, w) + fma(t, t, (t+t)-w)) * (0.5 * rcp(s)))
+	u := s + t
+	ul := t - (u - s)
+	return log1pPair(u, ul+sl)
 }
 
 // Atanh returns the inverse hyperbolic tangent of x.

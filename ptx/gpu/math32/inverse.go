@@ -24,8 +24,9 @@ func Asin(x float32) float32 {
 	// asin a = π/2 - 2·asin(√((1-a)/2)).
 	z := fma(-0.5, a, 0.5)
 	s := num.Sqrt(z)
-	t := fma(asinSeries(z), s, s)
-	return withSign(fma(-2, t, math.Pi/2), x)
+	t := fma(-2, float32(asinSeries(z)*s), halfPiLow32)
+	h := fma(-2, s, math.Pi/2)
+	return withSign(h+(t+fma(-2, s, math.Pi/2-h)), x)
 }
 
 // Acos returns the inverse cosine of x, in radians.

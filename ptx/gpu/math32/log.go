@@ -87,23 +87,25 @@ func logBase(x, high, low, two, twoLow float32) float32 {
 }
 
 // Log1p returns the natural logarithm of 1+x. It is accurate for small x.
-func Log1p(x float32) float32 { return log1pPair(x, withSign(0, x)) }
+func Log1p(x float32) float32 { return log1pPair(x, 0) }
 
 // log1pPair returns the natural logarithm of 1+x+xl, for |xl| of at most half an ulp of x.
 func log1pPair(x, xl float32) float32 {
 	t := math.Float32bits(1 + x)
 	high := int32(t-0x3f2aaaab) &^ (1<<23 - 1)
-	// f = (1+x)/2^e - 1. The scale 2^-e may be too small, so s is 4 times as large.
-	f, s := x, math.Float32frombits(0x40800000-uint32(high))
-	if high != 0 {
-		f = fma(0.25*s, x, fma(0.25, s, -1))
-	}
-	f = fma(0.25*s, xl, f)
-	r := fma(float32(logPolynomial(f)*f), f, f)
+	// f = (1+x)/2^e - 1. The scale 2^-e may be too small, so a quarter of 4·2^-e is taken.
+	s := 0.25 * math.Float32frombits(0x40800000-uint32(high))
+	c := s - 1
+	f := fma(s, x, c)
+	fl := fma(s, xl, fma(s, x, c-f))
+	r := f + fma(float32(logPolynomial(f)*f), f, fl)
 	if special(t) {
 		return logSpecial(1 + x)
 	}
 	if high == 0 {
+		if x == 0 {
+			return x // keeps the sign
+		}
 		return r
 	}
 	return fma(float32(float32(high)*0x1p-23), math.Ln2, r)
