@@ -1,0 +1,304 @@
+package lower
+
+import (
+	"fmt"
+	"go/types"
+	"strings"
+
+	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
+)
+
+// ptxType returns the PTX type of a number, such as u32 or f64.
+func (c *icall) ptxType(t types.Type) string {
+	lay := c.l.layout(t)
+	if lay.leaf == nil {
+		return "b32"
+	}
+	sign := "u"
+	if isSigned(t) {
+		sign = "s"
+	}
+	switch lay.leaf.mem {
+	case ir.MF16:
+		return "f16"
+	case ir.MBF16:
+		return "bf16"
+	case ir.MF32:
+		return "f32"
+	case ir.MF64:
+		return "f64"
+	case ir.M64:
+		return sign + "64"
+	}
+	return sign + "32"
+}
+
+// pure makes an intrinsic of an instruction without effects. TYPE in the text is the type of the
+// first operand.
+func pure(text string) func(*icall) []leaf {
+	return func(c *icall) []leaf {
+		var args []*ir.Value
+		for i := range c.operands() {
+			args = append(args, c.x(i))
+		}
+		s := strings.ReplaceAll(text, "TYPE", c.ptxType(c.operands()[0].typ))
+		return []leaf{c.asm(c.l.layout(c.res[0]).leaf.regType(), 0, s, args...)}
+	}
+}
+
+// directed makes an intrinsic of an operation with a rounding mode, the last argument. Its result is
+// never fused.
+func directed(op ir.Op) func(*icall) []leaf {
+	return func(c *icall) []leaf {
+		n := len(c.operands()) - 1
+		mode := c.constArg(n, "mode")
+		if mode < 0 || mode > 3 {
+			return c.fail("unknown rounding mode")
+		}
+		var args []*ir.Value
+		if c.in.fn.Name() == "RcpRound" {
+			one := c.f64Const(1)
+			if c.x(0).Type == ir.TF32 {
+				one = c.builder.f.Const(ir.TF32, 0x3f800000)
+			}
+			args = append(args, one)
+		}
+		for i := range n {
+			args = append(args, c.x(i))
+		}
+		v := c.emit(op, args[0].Type, args...)
+		v.Round = ir.Round(mode)
+		return []leaf{c.op(ir.OpPin, v.Type, v)}
+	}
+}
+
+// convertRound lowers Convert.
+func convertRound(c *icall) []leaf {
+	to, from := c.typeArg(0), c.typeArg(1)
+	mode := c.constArg(1, "mode")
+	if mode < 0 || mode > 3 {
+		return c.fail("unknown rounding mode")
+	}
+	for _, t := range []types.Type{to, from} {
+		if isNamed(t, pathNum, "E4M3") || isNamed(t, pathNum, "E5M2") {
+			return c.fail("use num.To for 8-bit floating-point types")
+		}
+	}
+	v := c.x(0)
+	reg := c.l.layout(to).leaf.regType()
+	toFloat, fromFloat := reg.Kind.IsFloat(), v.Type.Kind.IsFloat()
+	switch {
+	case toFloat && fromFloat && reg == v.Type:
+		return []leaf{c.op(ir.OpPin, reg, v)}
+	case toFloat && fromFloat:
+		r := c.emit(ir.OpFConv, reg, v)
+		r.Round = ir.Round(mode)
+		return []leaf{r}
+	case toFloat:
+		op := ir.OpUToF
+		if isSigned(from) {
+			op = ir.OpSToF
+		}
+		r := c.emit(op, reg, v)
+		r.Round = ir.Round(mode)
+		return []leaf{r}
+	case fromFloat:
+		r := c.opAux(ir.OpFInt, v.Type, mode, v)
+		return []leaf{c.floatToInt(r, c.l.layout(to).leaf.mem, isSigned(to))}
+	}
+	return []leaf{c.limitInt(v, from, to)}
+}
+
+// limitInt converts an integer to the nearest one of another type.
+func (c *icall) limitInt(v *ir.Value, from, to types.Type) *ir.Value {
+	m := c.l.layout(to).leaf.mem
+	width := uint(8 * m.Size())
+	wide := c.wide(v, isSigned(from))
+	low, high := int64(0), int64(1)<<(width-1)-1
+	if isSigned(to) {
+		low = -1 << (width - 1)
+	} else if width < 64 {
+		high = int64(1)<<width - 1
+	}
+	switch {
+	case !isSigned(from) && (isSigned(to) || width < 64):
+		wide = c.op(ir.OpUMin, ir.TI64, wide, c.int(high))
+	case isSigned(from) && !isSigned(to) && width == 64:
+		wide = c.op(ir.OpSMax, ir.TI64, wide, c.int(0))
+	case isSigned(from):
+		wide = c.op(ir.OpSMax, ir.TI64, c.op(ir.OpSMin, ir.TI64, wide, c.int(high)), c.int(low))
+	}
+	return c.convertInt(wide, types.Typ[types.Int64], m)
+}
+
+func roundInt(c *icall) []leaf {
+	mode := c.constArg(1, "mode")
+	if mode < 0 || mode > 3 {
+		return c.fail("unknown rounding mode")
+	}
+	return []leaf{c.opAux(ir.OpFInt, c.x(0).Type, mode, c.x(0))}
+}
+
+func mulHi(c *icall) []leaf {
+	op := ir.OpMulHiU
+	if isSigned(c.typeArg(0)) {
+		op = ir.OpMulHiS
+	}
+	return []leaf{c.op(op, c.x(0).Type, c.x(0), c.x(1))}
+}
+
+func lop3(c *icall) []leaf {
+	table := c.constArg(3, "table")
+	return []leaf{c.asm(ir.TI32, 0, fmt.Sprintf("lop3.b32 $0, %%0, %%1, %%2, %d;", table&0xff), c.x(0), c.x(1), c.x(2))}
+}
+
+// bitField makes an intrinsic of bfe or bfi, of which only the lower 8 bits of the last two
+// operands count.
+func bitField(text string) func(*icall) []leaf {
+	return func(c *icall) []leaf {
+		n := len(c.operands())
+		var args []*ir.Value
+		for i := range n {
+			v := c.x(i)
+			if i >= n-2 {
+				v = c.and(v, c.int32(255))
+			}
+			args = append(args, v)
+		}
+		t := c.ptxType(c.typeArg(0))
+		if text[:3] == "bfi" {
+			t = "b" + t[1:]
+		}
+		return []leaf{c.asm(args[0].Type, 0, fmt.Sprintf(text, t), args...)}
+	}
+}
+
+var _ = register(pathGPU, map[string]func(*icall) []leaf{
+	"MulHi":                mulHi,
+	"Mul24":                pure("mul24.lo.TYPE $0, %0, %1;"),
+	"AddSat":               pure("add.sat.s32 $0, %0, %1;"),
+	"SubSat":               pure("sub.sat.s32 $0, %0, %1;"),
+	"Sad":                  pure("sad.TYPE $0, %0, %1, %2;"),
+	"Dp4a":                 pure("dp4a.TYPE.TYPE $0, %0, %1, %2;"),
+	"Dp2aLow":              pure("dp2a.lo.TYPE.TYPE $0, %0, %1, %2;"),
+	"Dp2aHigh":             pure("dp2a.hi.TYPE.TYPE $0, %0, %1, %2;"),
+	"BytePermute":          pure("prmt.b32 $0, %0, %1, %2;"),
+	"Lop3":                 lop3,
+	"FunnelShiftLeft":      pure("shf.l.wrap.b32 $0, %0, %1, %2;"),
+	"FunnelShiftRight":     pure("shf.r.wrap.b32 $0, %0, %1, %2;"),
+	"FunnelShiftLeftClamp": pure("shf.l.clamp.b32 $0, %0, %1, %2;"),
+
+	"FunnelShiftRightClamp": pure("shf.r.clamp.b32 $0, %0, %1, %2;"),
+	"Bfe":                   bitField("bfe.%s $0, %%0, %%1, %%2;"),
+	"Bfi":                   bitField("bfi.%s $0, %%0, %%1, %%2, %%3;"),
+	"FindNthSet":            pure("fns.b32 $0, %0, %1, %2;"),
+
+	"FMA":       sameType(ir.OpFMA),
+	"AddRound":  directed(ir.OpFAdd),
+	"SubRound":  directed(ir.OpFSub),
+	"MulRound":  directed(ir.OpFMul),
+	"DivRound":  directed(ir.OpFDiv),
+	"FMARound":  directed(ir.OpFMA),
+	"SqrtRound": directed(ir.OpFSqrt),
+	"RcpRound":  directed(ir.OpFDiv),
+	"RoundInt":  roundInt,
+	"Convert":   convertRound,
+	"Saturate":  pure("cvt.sat.TYPE.TYPE $0, %0;"),
+
+	"ApproxSin":   pure("sin.approx.f32 $0, %0;"),
+	"ApproxCos":   pure("cos.approx.f32 $0, %0;"),
+	"ApproxExp2":  pure("ex2.approx.f32 $0, %0;"),
+	"ApproxLog2":  pure("lg2.approx.f32 $0, %0;"),
+	"ApproxRcp":   pure("rcp.approx.f32 $0, %0;"),
+	"ApproxRsqrt": pure("rsqrt.approx.f32 $0, %0;"),
+	"ApproxSqrt":  pure("sqrt.approx.f32 $0, %0;"),
+	"ApproxTanh":  pure("tanh.approx.f32 $0, %0;"),
+	"ApproxDiv":   pure("div.approx.f32 $0, %0, %1;"),
+})
+
+// mbarrier makes an intrinsic of an operation on a Barrier, whose address is in shared memory.
+func mbarrier(text string, result ir.Type, args ...int) func(*icall) []leaf {
+	return func(c *icall) []leaf {
+		list := []*ir.Value{c.barrierAddress()}
+		for _, i := range args {
+			v := c.scalar(c.args[i])
+			if c.l.layout(c.args[i].typ).leaf.mem == ir.M64 && !isNamed(c.args[i].typ, pathGPU, "BarrierPhase") {
+				v = c.to32(v)
+			}
+			list = append(list, v)
+		}
+		v := c.asm(result, barrier|ir.Varies, text, list...)
+		if result == ir.TNone {
+			return nil
+		}
+		return []leaf{v}
+	}
+}
+
+func (c *icall) barrierAddress() *ir.Value {
+	x := c.deref(c.n, c.args[0])
+	if x.none {
+		return c.undef(ir.PtrTo(ir.Shared))
+	}
+	p, disp := c.address(x)
+	return c.castSpace(c.ptrAdd(p, c.int(disp)), ir.Shared)
+}
+
+var _ = register(pathGPU, map[string]func(*icall) []leaf{
+	"Barrier.Init":         mbarrier("mbarrier.init.shared.b64 [%0], %1;", ir.TNone, 2),
+	"Barrier.Invalidate":   mbarrier("mbarrier.inval.shared.b64 [%0];", ir.TNone),
+	"Barrier.Arrive":       mbarrier("mbarrier.arrive.shared.b64 $0, [%0];", ir.TI64),
+	"Barrier.ArriveCount":  mbarrier("mbarrier.arrive.shared::cta.b64 $0, [%0], %1;", ir.TI64, 2),
+	"Barrier.ArriveExpect": mbarrier("mbarrier.arrive.expect_tx.shared::cta.b64 $0, [%0], %1;", ir.TI64, 2),
+	"Barrier.ArriveDrop":   mbarrier("mbarrier.arrive_drop.shared.b64 $0, [%0];", ir.TI64),
+	"Barrier.Test":         mbarrier("mbarrier.test_wait.shared.b64 $0, [%0], %1;", ir.TBool, 2),
+	"Barrier.Wait":         mbarrierLoop("test_wait", 2),
+	"Barrier.TestParity":   mbarrier("mbarrier.test_wait.parity.shared.b64 $0, [%0], %1;", ir.TBool, 2),
+	"Barrier.WaitParity":   mbarrierLoop("test_wait.parity", 2),
+	"CopyBulk":             copyBulk,
+	"CopyBulkOut":          copyBulkOut,
+})
+
+// mbarrierLoop waits in a loop of the intermediate form.
+func mbarrierLoop(op string, arg int) func(*icall) []leaf {
+	test := mbarrier("mbarrier."+op+".shared.b64 $0, [%0], %1;", ir.TBool, arg)
+	return func(c *icall) []leaf {
+		head, end := c.newBlock(), c.newBlock()
+		c.jump(head)
+		c.start(head)
+		done := test(c)[0].(*ir.Value)
+		c.branch(done, end, head)
+		c.seal(head)
+		c.enter(end)
+		return nil
+	}
+}
+
+// bulkSlices checks that the slices have the same length, and returns their addresses and size.
+func (c *icall) bulkSlices(dst, src ir.Space) (to, from, size *ir.Value) {
+	list := c.operands()
+	n, m := c.value(list[0].leaves[1]), c.value(list[1].leaves[1])
+	c.check("slice", "the slices of a bulk copy differ in length", c.cmp(ir.Eq, n, m), c.int(0), n, m)
+	lay := c.l.layout(c.typeArg(0))
+	to = c.castSpace(c.value(list[0].leaves[0]), dst)
+	from = c.castSpace(c.value(list[1].leaves[0]), src)
+	return to, from, c.to32(c.mul(n, c.int(lay.size)))
+}
+
+func copyBulk(c *icall) []leaf {
+	to, from, size := c.bulkSlices(ir.Shared, ir.Global)
+	x := c.deref(c.n, c.operands()[2])
+	if x.none {
+		return nil
+	}
+	p, disp := c.address(x)
+	bar := c.castSpace(c.ptrAdd(p, c.int(disp)), ir.Shared)
+	c.asm(ir.TNone, asyncCopy, "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];", to, from, size, bar)
+	return nil
+}
+
+func copyBulkOut(c *icall) []leaf {
+	to, from, size := c.bulkSlices(ir.Global, ir.Shared)
+	c.asm(ir.TNone, asyncCopy, "cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;", to, from, size)
+	return nil
+}

@@ -1,0 +1,98 @@
+package lower
+
+import (
+	"go/types"
+	"strings"
+	"testing"
+
+	"github.com/purecuda/cuda/ptx/go2ptx/internal/emit"
+	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
+	"github.com/purecuda/cuda/ptx/go2ptx/internal/source"
+)
+
+func loadKernels(t *testing.T) *source.Program {
+	t.Helper()
+	s := source.Sources{Path: module + "ptx/go2ptx/internal/lower/testdata/kernels"}
+	if err := addFiles(&s, "testdata/kernels"); err != nil {
+		t.Fatal(err)
+	}
+	p, err := source.Load(source.Config{Main: s, Resolve: resolve})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// Each kernel becomes a verified module and valid PTX.
+func TestKernelsBecomePTX(t *testing.T) {
+	p := loadKernels(t)
+	for _, k := range p.Kernels {
+		t.Run(k.Name, func(t *testing.T) {
+			one := *p
+			one.Kernels = []*source.Kernel{k}
+			m, errs := Lower(&one, Options{})
+			for _, err := range errs {
+				t.Error(err)
+			}
+			if t.Failed() {
+				return
+			}
+			if err := m.Verify(); err != nil {
+				t.Fatalf("%v\n%s", err, m)
+			}
+			text := m.String() // emit changes it
+			if _, err := emit.Emit(m, emit.Options{Lines: emit.InlinedLines}).Text(); err != nil {
+				t.Fatalf("%v\n%s", err, m)
+			}
+			if again, _ := Lower(&one, Options{}); text != again.String() {
+				t.Error("two runs differ")
+			}
+		})
+	}
+}
+
+// Package kernels mentions each intrinsic of ptx/gpu that lowering knows.
+func TestKernelsUseEveryIntrinsic(t *testing.T) {
+	p := loadKernels(t)
+	reached := map[string]bool{}
+	for _, pkg := range p.Packages {
+		for _, obj := range pkg.Info.Uses {
+			if fn, ok := obj.(*types.Func); ok && fn.Pkg() != nil && fn.Pkg().Path() == pathGPU {
+				reached[fn.Name()] = true
+			}
+		}
+	}
+	for name := range intrinsics {
+		short, ok := strings.CutPrefix(name, pathGPU+".")
+		if !ok {
+			continue
+		}
+		short = short[strings.LastIndexByte(short, '.')+1:]
+		axis := strings.ContainsAny(short[len(short)-1:], "XYZ") || strings.HasSuffix(short, "Mask")
+		if !reached[short] && !axis && short != "Set" && short != "pointerAt" && short != "dataOf" {
+			t.Errorf("no kernel calls %s", name)
+		}
+	}
+}
+
+// The size of a block that the launch must have is a constant.
+func TestTheSizeOfTheBlockIsAConstant(t *testing.T) {
+	p := loadKernels(t)
+	p.Kernels = p.Kernels[:1]
+	m, errs := Lower(p, Options{})
+	if len(errs) > 0 {
+		t.Fatal(errs[0])
+	}
+	text := m.String()
+	if strings.Contains(text, "%ntid") || !strings.Contains(text, "mulwide.u i64 v") {
+		t.Errorf("%s", text)
+	}
+	if l := m.Funcs[0].Launch; !l.Required || l.Block[0] != 256 {
+		t.Errorf("launch is %+v", l)
+	}
+	for _, part := range []int{1, 4} {
+		if s := m.Funcs[0].Part(part).Space; s != ir.Global {
+			t.Errorf("part %d points to %s", part, s)
+		}
+	}
+}
