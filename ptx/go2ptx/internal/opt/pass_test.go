@@ -1,0 +1,213 @@
+package opt_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
+	"github.com/purecuda/cuda/ptx/go2ptx/internal/irtest"
+	"github.com/purecuda/cuda/ptx/go2ptx/internal/opt"
+)
+
+func optimised(t *testing.T, f *ir.Func, off ...string) string {
+	t.Helper()
+	o := opt.Options{Verify: true, Off: map[string]bool{}}
+	for _, name := range off {
+		o.Off[name] = true
+	}
+	if err := f.Verify(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := opt.Run(f, o); err != nil {
+		t.Fatal(err)
+	}
+	return f.String()
+}
+
+func counts(t *testing.T, text string, want map[string]int) {
+	t.Helper()
+	for s, n := range want {
+		if got := strings.Count(text, s); got != n {
+			t.Errorf("%d of %q, want %d in\n%s", got, s, n, text)
+		}
+	}
+}
+
+// A load is merged with an equal one unless a store that may alias, or a fence, is between. A
+// store gives its value to a load.
+func TestLoads(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		between func(b *irtest.Builder, p *ir.Value)
+		loads   int
+	}{
+		{"nothing", func(b *irtest.Builder, p *ir.Value) {}, 1},
+		{"global store", func(b *irtest.Builder, p *ir.Value) { b.Store(ir.M64, p, 8, b.I64(1)) }, 2},
+		{"generic store", func(b *irtest.Builder, p *ir.Value) {
+			b.Store(ir.M64, b.Load(ir.MPtr, p, 32), 8, b.I64(1))
+		}, 2},
+		{"barrier", func(b *irtest.Builder, p *ir.Value) { b.Asm("bar.sync 0;", ir.Convergent|ir.Fences, ir.TNone) }, 2},
+		{"atomic", func(b *irtest.Builder, p *ir.Value) {
+			v := b.Op(ir.OpAtomic, ir.TI32, p, b.I32(1))
+			v.Mem = ir.M32
+		}, 2},
+		{"same store", func(b *irtest.Builder, p *ir.Value) { b.Store(ir.M64, p, 0, b.I64(1)) }, 1},
+	} {
+		b := irtest.Kernel(&ir.Module{}, "k", ir.MPtr)
+		p := b.Param(0)
+		x := b.Load(ir.M64, p, 0)
+		c.between(b, p)
+		b.Store(ir.M64, p, 16, b.Op(ir.OpAdd, ir.TI64, x, b.Load(ir.M64, p, 0)))
+		b.B.Ret()
+		if text := optimised(t, b.F); strings.Count(text, "load.b64") != c.loads {
+			t.Errorf("%s:\n%s", c.name, text)
+		}
+	}
+}
+
+// loopCheck builds for i := start; i cond n; i += step { check i <u len }.
+func loopCheck(start, step int64, cond ir.Cond, negate bool) *ir.Func {
+	b := irtest.Kernel(&ir.Module{}, "k", ir.MPtr, ir.M64)
+	p, n := b.Param(0), b.Param(1)
+	head, body, end := b.Block(), b.Block(), b.Block()
+	b.B.Jump(head)
+	b.Set(head)
+	i := b.Phi(head, ir.TI64)
+	b.B.If(b.Cmp(cond, i, n), body, end)
+	if negate {
+		head.Term.Succs[0], head.Term.Succs[1] = end, body
+	}
+	b.Set(body)
+	b.Check("index", b.Cmp(ir.ULt, i, n), i, n)
+	b.Store(ir.M64, p, 0, i)
+	next := b.Op(ir.OpAdd, ir.TI64, i, b.I64(step))
+	b.B.Jump(head)
+	i.Args = []*ir.Value{b.I64(start), next}
+	b.Set(end)
+	b.B.Ret()
+	return b.F
+}
+
+// The check of a counted loop goes; not if the index can be negative, can overflow, or is not
+// below the length.
+func TestCountedLoops(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		f      *ir.Func
+		checks int
+	}{
+		{"i < n", loopCheck(0, 1, ir.SLt, false), 0},
+		{"!(i >= n)", loopCheck(0, 1, ir.SGe, true), 0},
+		{"from -1", loopCheck(-1, 1, ir.SLt, false), 1},
+		{"i <= n", loopCheck(0, 1, ir.SLe, false), 1},
+		{"i != n", loopCheck(0, 1, ir.Ne, false), 1},
+		{"down", loopCheck(0, -1, ir.SLt, false), 1},
+	} {
+		if text := optimised(t, c.f); strings.Count(text, "check") != c.checks {
+			t.Errorf("%s:\n%s", c.name, text)
+		}
+	}
+}
+
+// A guard `if i >= n return` removes the check of a global index, and checks after a barrier stay.
+func TestGuard(t *testing.T) {
+	b := irtest.Kernel(&ir.Module{}, "k", ir.MPtr, ir.M64)
+	p, n := b.Param(0), b.Param(1)
+	i := b.Op(ir.OpAdd, ir.TI64, b.Op(ir.OpMul, ir.TI64, b.Special("%ctaid.x", ir.TI64), b.Special("%ntid.x", ir.TI64)), b.Special("%tid.x", ir.TI64))
+	out, in := b.Block(), b.Block()
+	b.B.If(b.Cmp(ir.SGe, i, n), out, in)
+	b.Set(out)
+	b.B.Ret()
+	b.Set(in)
+	b.Check("index", b.Cmp(ir.ULt, i, n), i, n)
+	j := b.Op(ir.OpSub, ir.TI64, i, b.I64(1))
+	b.Check("index", b.Cmp(ir.ULt, j, n), j, n)
+	b.Check("index", b.Cmp(ir.ULt, j, n), j, n)
+	b.Store(ir.M64, b.Index(p, i, 8), 0, b.Load(ir.M64, b.Index(p, j, 8), 0))
+	b.B.Ret()
+	counts(t, optimised(t, b.F), map[string]int{"check": 1, "load.b64": 1, "mul ": 1, "shl": 1, " -8": 1})
+}
+
+func evaluate(t *testing.T, build func(b *irtest.Builder, x *ir.Value) *ir.Value) string {
+	t.Helper()
+	b := irtest.Kernel(&ir.Module{}, "k", ir.MPtr, ir.M32)
+	p, x := b.Param(0), b.Param(1)
+	r := build(b, x)
+	b.Store(map[ir.Kind]ir.Mem{ir.I32: ir.M32, ir.I64: ir.M64, ir.Bool: ir.MBool}[r.Type.Kind], p, 0, r)
+	b.B.Ret()
+	return optimised(t, b.F)
+}
+
+func TestSimplify(t *testing.T) {
+	counts(t, evaluate(t, func(b *irtest.Builder, x *ir.Value) *ir.Value {
+		return b.Op(ir.OpShl, ir.TI32, b.Op(ir.OpAdd, ir.TI32, x, b.I32(3)), b.I32(2))
+	}), map[string]int{"i32:12": 1, "shl": 1})
+	counts(t, evaluate(t, func(b *irtest.Builder, x *ir.Value) *ir.Value {
+		return b.Cmp(ir.SLt, b.Op(ir.OpZExt32, ir.TI64, x), b.I64(math.MaxUint32))
+	}), map[string]int{"icmp.ult": 1, "i32:-1": 1, "zext": 0})
+	counts(t, evaluate(t, func(b *irtest.Builder, x *ir.Value) *ir.Value {
+		return b.Op(ir.OpSDiv, ir.TI32, b.Op(ir.OpAnd, ir.TI32, x, b.I32(1023)), b.I32(16))
+	}), map[string]int{"lshr": 1, "div": 0, "ashr": 0})
+}
+
+// Multiplications and additions fuse, but not through a conversion, with NoFMA, or if the product
+// has another use.
+func TestContract(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		pin, again bool
+		noFMA      bool
+		want       int
+	}{{"plain", false, false, false, 2}, {"pinned", true, false, false, 0}, {"off", false, false, true, 0}, {"used again", false, true, false, 0}} {
+		b := irtest.Kernel(&ir.Module{}, "k", ir.MPtr, ir.MF32, ir.MF32)
+		p, x, y := b.Param(0), b.Param(1), b.Param(2)
+		b.F.Options.NoFMA = c.noFMA
+		for i, op := range []ir.Op{ir.OpFAdd, ir.OpFSub} {
+			product := b.Op(ir.OpFMul, ir.TF32, x, b.Load(ir.MF32, p, int64(4*i)))
+			z := product
+			if c.pin {
+				z = b.Op(ir.OpPin, ir.TF32, product)
+			}
+			b.Store(ir.MF32, p, int64(16+4*i), b.Op(op, ir.TF32, y, z))
+			if c.again {
+				b.Store(ir.MF32, p, int64(32+4*i), product)
+			}
+		}
+		b.B.Ret()
+		if text := optimised(t, b.F); strings.Count(text, "fma") != c.want {
+			t.Errorf("%s:\n%s", c.name, text)
+		}
+	}
+}
+
+// A barrier that depends on the thread's index is found, not one behind an early return, nor one
+// that depends on the block's index.
+func TestDivergentBarriers(t *testing.T) {
+	for _, c := range []struct {
+		name, special string
+		early         bool
+		want          int
+	}{{"thread", "%tid.x", false, 1}, {"block", "%ctaid.x", false, 0}, {"early return", "%tid.x", true, 0}} {
+		b := irtest.Kernel(&ir.Module{}, "k", ir.MPtr)
+		p := b.Param(0)
+		then, els, end := b.Block(), b.Block(), b.Block()
+		b.B.If(b.Cmp(ir.SLt, b.Special(c.special, ir.TI64), b.I64(7)), then, els)
+		b.Set(then)
+		b.Asm("bar.sync 0;", ir.Convergent|ir.Fences, ir.TNone)
+		b.B.Jump(end)
+		b.Set(els)
+		if c.early {
+			b.B.Ret()
+		} else {
+			b.Store(ir.M64, p, 0, b.I64(1))
+			b.B.Jump(end)
+		}
+		b.Set(end)
+		b.Asm("bar.sync 0;", ir.Convergent|ir.Fences, ir.TNone)
+		b.B.Ret()
+		if got := opt.DivergentBarriers(b.F); len(got) != c.want || c.want > 0 && got[0].Barrier.Block != then {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}

@@ -1,0 +1,129 @@
+package opt
+
+import (
+	"strings"
+
+	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
+)
+
+// Divergent is a barrier that only some threads of a block reach.
+type Divergent struct {
+	Barrier *ir.Value
+	Branch  ir.Pos // the condition that differs between threads
+}
+
+// DivergentBarriers returns the barriers of a block that depend on a condition computed from the
+// thread's index. A branch whose other side only ends the thread is not one: threads that have
+// ended do not count. What was loaded from memory counts as equal for all threads.
+func DivergentBarriers(f *ir.Func) []Divergent {
+	post := f.Postdominators()
+	values := divergentValues(f, post)
+	var found []Divergent
+	seen := map[*ir.Value]bool{}
+	for _, b := range f.ReversePostorder() {
+		if b.Term.Kind != ir.TermIf || !values[b.Term.Cond] || ends(b.Term.Succs[0]) || ends(b.Term.Succs[1]) {
+			continue
+		}
+		for _, d := range controlled(b, post) {
+			for _, v := range d.Values {
+				if isBarrier(v) && !seen[v] {
+					seen[v] = true
+					found = append(found, Divergent{v, b.Term.Pos})
+				}
+			}
+		}
+	}
+	return found
+}
+
+// isBarrier reports whether all threads of a block have to execute it together.
+func isBarrier(v *ir.Value) bool {
+	if v.Op != ir.OpAsm || v.Effect&ir.Convergent == 0 {
+		return false
+	}
+	return strings.Contains(v.Sym, "bar.sync") || strings.Contains(v.Sym, "bar.red") || strings.Contains(v.Sym, "barrier.sync") ||
+		strings.Contains(v.Sym, "barrier.cta") || strings.Contains(v.Sym, "barrier.red")
+}
+
+// ends reports whether a block only ends the function or the thread.
+func ends(b *ir.Block) bool {
+	for range 8 {
+		if len(b.Values) > 0 {
+			return false
+		}
+		if b.Term.Kind != ir.TermJump {
+			return b.Term.Kind == ir.TermRet || b.Term.Kind == ir.TermExit
+		}
+		b = b.Term.Succs[0]
+	}
+	return false
+}
+
+// controlled returns the blocks that the branch decides about: those between it and where both of
+// its sides meet again.
+func controlled(b *ir.Block, post *ir.Tree) []*ir.Block {
+	stop := post.Idom[b.ID]
+	var out []*ir.Block
+	seen := map[*ir.Block]bool{}
+	for _, s := range b.Term.Succs {
+		for ; s != nil && s != stop && !seen[s]; s = post.Idom[s.ID] {
+			seen[s] = true
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// divergentValues returns what is computed from the thread's index, or chosen by a branch on it.
+func divergentValues(f *ir.Func, post *ir.Tree) map[*ir.Value]bool {
+	out := map[*ir.Value]bool{}
+	for changed := true; changed; {
+		changed = false
+		mark := func(v *ir.Value) {
+			if !out[v] && v.Type.Kind != ir.None {
+				out[v], changed = true, true
+			}
+		}
+		for _, b := range f.Blocks {
+			for _, v := range b.Values {
+				if source(v) {
+					mark(v)
+				}
+				if v.Effects()&(ir.Reads|ir.Convergent) != 0 {
+					continue
+				}
+				for _, a := range v.Args {
+					if out[a] {
+						mark(v)
+					}
+				}
+			}
+			if b.Term.Kind == ir.TermIf && out[b.Term.Cond] {
+				markJoins(b, post, mark)
+			}
+		}
+	}
+	return out
+}
+
+func source(v *ir.Value) bool {
+	if v.Op == ir.OpAsm {
+		return v.Divergent
+	}
+	return v.Op == ir.OpSpecial && (strings.HasPrefix(v.Sym, "%tid") || v.Sym == "%laneid" || v.Sym == "%warpid")
+}
+
+// markJoins marks the phis whose operand depends on which side a thread took.
+func markJoins(b *ir.Block, post *ir.Tree, mark func(*ir.Value)) {
+	blocks := controlled(b, post)
+	if stop := post.Idom[b.ID]; stop != nil {
+		blocks = append(blocks, stop)
+	}
+	for _, d := range blocks {
+		for _, v := range d.Values {
+			if v.Op == ir.OpPhi {
+				mark(v)
+			}
+		}
+	}
+}
