@@ -388,7 +388,7 @@ func (o *AllocOp[T]) Context() *Context {
 	return o.ctx
 }
 
-// Uses returns the pool and the node parameters, in which the driver returns the memory's address.
+// Uses returns the pool and the node parameters, which receive the address.
 func (o *AllocOp[T]) Uses() uses.Set {
 	if o == nil {
 		return uses.Set{}

@@ -293,8 +293,8 @@ func (v View[T]) syncCopy(what string, n int) (*Driver, error) {
 	return v.mem.a.ctx.Driver(), nil
 }
 
-// Fill sets every element to val and waits, as CopyFrom does. Elements may have any size. If val
-// does not repeat a unit of 1, 2 or 4 bytes, Fill makes several passes.
+// Fill sets every element to val and waits, as CopyFrom does. Elements may have any size. Unless
+// val repeats a unit of 1, 2 or 4 bytes, Fill makes several passes.
 func (v View[T]) Fill(val T) error {
 	if err := hostthread.Refuse(); err != nil {
 		return err

@@ -113,8 +113,7 @@ var noDriver = sync.OnceValue(func() *Driver { return &Driver{*cu.NoContext(), n
 // Lost returns nil if the context still works. Otherwise the error matches [ErrContextLost] and the
 // code that the driver returned for a trivial query. For a closed context, it matches only
 // [ErrClosed]. Use Lost for health checks, and to distinguish a transient CUDA_ERROR_UNKNOWN from a
-// lost device. It does not wait, so it cannot detect a kernel that fails later. It does not disturb
-// captures.
+// lost device. It does not wait, so it cannot detect later failures, nor disturb captures.
 func (c *Context) Lost() error {
 	if err := c.check(); err != nil {
 		return err
@@ -157,7 +156,7 @@ type KernelFault struct {
 	Kernel, File  string    // File is relative to its Go module
 	Line, Column  int       // from 1; 0 if unknown
 	Message       string    // of a panic or an assertion
-	Values        [3]int64  // index: index, length; slice: low, high, capacity
+	Values        [3]int64  // index: index, length; slice: low, high, capacity; convert: the lengths
 	Block, Thread [3]uint32 // indices of the failing thread
 }
 
@@ -190,7 +189,11 @@ func (f *KernelFault) what() string {
 	case "divide":
 		text = "integer divide by zero"
 	case "shift":
-		text = "negative shift amount"
+		text = fmt.Sprintf("negative shift amount %d", v[0])
+	case "convert":
+		text = fmt.Sprintf("cannot convert slice with length %d to array or pointer to array with length %d", v[0], v[1])
+	case "assert":
+		text = "assertion failed"
 	case "":
 		text = "a check failed"
 	default:

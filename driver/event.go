@@ -192,8 +192,8 @@ func (e *Event) block() error        { return e.ctx.core.guarded.CuEventSynchron
 // the driver spins.
 func (e *Event) sleeps() (bool, error) { return e.sleepy, nil }
 
-// Elapsed returns the time from start to e, precise to about 0.5 µs. Both events need timing. If
-// either has not completed, the error is CUDA_ERROR_NOT_READY.
+// Elapsed returns the time from start to e, precise to about 0.5 µs. Both events need timing. Until
+// both complete, the error is CUDA_ERROR_NOT_READY.
 func (e *Event) Elapsed(start *Event) (time.Duration, error) {
 	for _, x := range []*Event{e, start} {
 		if err := x.check(); err != nil {

@@ -38,7 +38,7 @@ func (dev Device) GraphMemStats() (GraphMemStats, error) {
 	return s, nil
 }
 
-// ResetGraphMemStats sets UsedHigh and ReservedHigh to the current values of Used and Reserved.
+// ResetGraphMemStats sets UsedHigh to Used and ReservedHigh to Reserved.
 func (dev Device) ResetGraphMemStats() error {
 	if err := dev.check(); err != nil {
 		return err

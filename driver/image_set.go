@@ -80,7 +80,7 @@ func (s *ImageSet) LoadModule(c *Context, opts ...JITOption) (*Module, error) {
 }
 
 // LoadLibrary is like LoadModule, but loads a Library. With lazy loading, only the best image is
-// tried. If that image is unsuitable, Library.Kernel returns an error.
+// tried. If it is unsuitable, Library.Kernel returns an error.
 func (s *ImageSet) LoadLibrary(c *Context, opts ...JITOption) (*Library, error) {
 	return loadBest(s, c, func(i *image.Image) (*Library, error) { return c.loadLibrary(loadableOf(i), opts) })
 }

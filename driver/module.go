@@ -153,7 +153,7 @@ func (m *Module) Kernels() ([]string, error) {
 	return names, nil
 }
 
-// Global returns a variable as a view of bytes (see [ViewAs]). The view keeps the module loaded.
+// Global returns a variable as bytes (see [ViewAs]) and keeps the module loaded.
 func (m *Module) Global(name string) (View[byte], error) {
 	if m != nil && m.lazy != nil {
 		loaded, err := m.lazy.load()
@@ -342,8 +342,8 @@ type Library struct {
 	raw  cu.CUlibrary
 }
 
-// LoadLibrary is like LoadModule, but loads a [Library]. If the driver compiles later, the first
-// call of Kernel or Global returns the error for PTX that does not compile.
+// LoadLibrary is like LoadModule, but loads a [Library]. If the driver compiles later, errors of
+// PTX are returned by the first call of Kernel or Global.
 func (c *Context) LoadLibrary(data []byte, opts ...JITOption) (*Library, error) {
 	if c == nil || c.core == nil {
 		return nil, absentError(c == nil, "context")

@@ -73,7 +73,7 @@ func Out(m Memory) Declared { return Declared{m, Writes} }
 // InOut declares that a kernel reads and writes the memory. It is the default.
 func InOut(m Memory) Declared { return Declared{m, ReadsWrites} }
 
-// Access returns the access to the whole memory, or an error if the memory cannot be used.
+// Access returns the access to the whole memory, or why it is unusable.
 func (d Declared) Access() (Access, error) {
 	var p place
 	_, err := p.locate(d.mem, d.mode)

@@ -27,7 +27,7 @@ func WithMaxSize(bytes uint64) PoolOption {
 	return func(p *cu.CUmemPoolProps) { p.MaxSize = uintptr(bytes) }
 }
 
-// WithShareable lets other processes import the pool through handles of type t.
+// WithShareable lets other processes import the pool by handles of type t.
 func WithShareable(t cu.CUmemAllocationHandleType) PoolOption {
 	return func(p *cu.CUmemPoolProps) { p.HandleTypes = t }
 }
@@ -101,7 +101,7 @@ func (p *MemPool) check() error {
 	return p.life.Check()
 }
 
-// Lifetime returns the pool's ownership record, or the context's for the device's own pools.
+// Lifetime returns the pool's ownership record, or for device pools the context's.
 func (p *MemPool) Lifetime() *life.Lifetime {
 	if p == nil {
 		return nil

@@ -239,7 +239,7 @@ func (s *Stream) String() string {
 }
 
 // Close destroys the stream. Work in it still runs. If an executable graph was last launched in the
-// stream, the stream is destroyed after that launch has ended.
+// stream, the stream is destroyed after that launch ends.
 func (s *Stream) Close() error {
 	if s == nil || !s.owned {
 		return nil
@@ -355,7 +355,7 @@ func (s *Stream) query(n uint32) (done bool, err error) {
 // Wait returns the cause of the cancellation and the work continues. A nil ctx is never cancelled.
 // The error may be from earlier work, because CUDA reports errors late. Up to GOMAXPROCS goroutines
 // wait as fast as the driver's blocking call. With more goroutines, a wait takes up to a
-// millisecond longer, but occupies no thread. A capturing stream cannot be waited for.
+// millisecond longer, but needs no thread. Do not wait for a capturing stream.
 func (s *Stream) Wait(ctx context.Context) error {
 	if err := s.check(); err != nil {
 		return err
@@ -413,8 +413,8 @@ func (s *Stream) Flags() (cu.CUstream_flags, error) {
 
 // CaptureStatus returns the status of the stream's capture, its ID and its graph. The status
 // distinguishes an active capture from an invalidated one. The ID is unique in the process. The
-// capture owns the graph. Without a capture, the ID and the graph are 0. CaptureStatus does not
-// disturb captures.
+// capture owns the graph. Without a capture, the ID and the graph are 0. Captures are not
+// disturbed.
 func (s *Stream) CaptureStatus() (status cu.CUstreamCaptureStatus, id uint64, graph CUgraph, err error) {
 	if err := s.check(); err != nil {
 		return 0, 0, 0, err
@@ -485,7 +485,7 @@ func (s *Stream) Number() uint64 {
 	return s.number
 }
 
-// Lifetime returns the stream's ownership record, or the context's for a borrowed stream.
+// Lifetime returns the stream's ownership record, or the context's if borrowed.
 func (s *Stream) Lifetime() *life.Lifetime {
 	if s == nil {
 		return nil
