@@ -134,8 +134,10 @@ cross-all:
 
 generate:
 	$(GO) run -C tools ./cudagen -header $(CUDA_INCLUDE) -out ../driver/cu
+	$(GO) run ./ptx/cmd/go2ptx ptx/go2ptx/internal/example
 
 generate-check:
+	$(GO) run ./ptx/cmd/go2ptx -check ptx/go2ptx/internal/example
 ifneq ($(wildcard $(CUDA_INCLUDE)/cuda.h),)
 	$(GO) run -C tools ./cudagen -header $(CUDA_INCLUDE) -out ../driver/cu -check
 else

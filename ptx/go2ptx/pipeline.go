@@ -9,6 +9,7 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/emit"
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/lower"
+	"github.com/purecuda/cuda/ptx/go2ptx/internal/opt"
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/source"
 )
 
@@ -30,6 +31,9 @@ func compile(p *source.Program, cfg Config) (*compiled, error) {
 	}
 	if err := errs.Err(); err != nil {
 		return nil, err
+	}
+	if err := opt.Module(m, opt.Options{}); err != nil {
+		return nil, fmt.Errorf("go2ptx: the compiler failed: %w", err)
 	}
 	lines := emit.NoLines
 	if cfg.Lines {

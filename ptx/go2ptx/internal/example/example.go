@@ -125,9 +125,10 @@ func multiply(t gpu.Thread, c, a, b matrix) {
 	}
 }
 
-// mandelbrot counts the iterations of each point until it leaves the circle.
+// mandelbrot counts the iterations of each point until it leaves the circle. Fusing would change
+// the counts near the edge.
 //
-//gpu:kernel block=16x16
+//gpu:kernel block=16x16 fma=off
 //gpu:instance float32 float64
 func mandelbrot[T float32 | float64](t gpu.Thread, counts []uint16, width int, left, top, step T, most uint16) {
 	col, row := t.GlobalX(), t.GlobalY()
