@@ -14,7 +14,7 @@ import (
 // built again.
 func (m *Module) Build() (*ptx.Module, error) {
 	if !m.ready() {
-		return nil, Errors{{Problem: "the module is nil or zero: New creates one"}}
+		return nil, Errors{{Problem: "nil or zero module: make one with build.New"}}
 	}
 	own := m.errs
 	defer func() { m.errs = own }()

@@ -31,6 +31,10 @@ func TestLowestVersionAndTarget(t *testing.T) {
 		{"the form without that operand", func(_ *build.Module, k *build.Func) {
 			k.Op("mbarrier.arrive.b64", k.Reg(ptx.B64), k.Reg(ptx.B64).At(0))
 		}, "7.0", "sm_80"},
+		{"a modifier that old assemblers ignore", func(_ *build.Module, k *build.Func) {
+			r := k.Reg(ptx.B16)
+			k.Op("fma.rn.oob.f16", r, r, r, r)
+		}, "8.1", "sm_90"},
 		{"architecture-specific", func(_ *build.Module, k *build.Func) { k.Op("wgmma.fence.sync.aligned") }, "8.0", "sm_90a"},
 		{"modifier", func(_ *build.Module, k *build.Func) {
 			k.Op("atom.global.sys.add.u32", k.Reg(ptx.B32), k.Reg(ptx.B64).At(0), build.Int(1))

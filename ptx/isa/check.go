@@ -70,6 +70,7 @@ type text struct {
 	target  int // 90 for sm_90
 	own     bool
 	name    string // the target's name
+	lowest  bool   // the version is not the text's own, so newer assemblers must also accept it
 }
 
 // The newest version and target for which the table is complete.

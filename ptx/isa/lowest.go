@@ -20,6 +20,7 @@ func Lowest(m *ptx.Module) (ptx.Version, ptx.Target, error) {
 	for {
 		trial.Version, trial.Targets = n.header(m.Targets)
 		c := newChecker(&trial, 0)
+		c.lowest = true
 		err := c.check(&trial)
 		raised := n.and(c.lacking)
 		if raised == n {

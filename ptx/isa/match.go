@@ -118,7 +118,7 @@ func (f *Form) match(t *text, op *ptx.Opcode) (match, bool) {
 		}
 		at := f.slotOf(mod, filled)
 		if at < 0 {
-			if idleFor(f, mod) || repeatable[mod] && slices.Contains(mods[len(f.sub):][:i], mod) {
+			if t.idleFor(f, mod) || repeatable[mod] && slices.Contains(mods[len(f.sub):][:i], mod) {
 				continue
 			}
 			return m, false
@@ -149,21 +149,24 @@ func (f *Form) match(t *text, op *ptx.Opcode) (match, bool) {
 var repeatable = map[string]bool{"sat": true, "cc": true, "NaN": true, "relu": true, "approx": true, "uni": true, "sync": true, "shiftamt": true}
 
 // idle maps some modifiers to their requirements. The compiler ignores these modifiers on
-// instructions whose form does not list them.
+// instructions whose form does not list them. CUDA 11.8 ignores .oob.
 var idle = map[string]need{
-	"finite": {}, "infinite": {}, "number": {}, "notanumber": {}, "normal": {}, "subnormal": {},
+	"finite": {}, "infinite": {}, "number": {}, "notanumber": {}, "normal": {}, "subnormal": {}, "oob": {},
 	"elemtype": tensorMaps, "rank": tensorMaps, "box_dim": tensorMaps, "global_dim": tensorMaps, "global_address": tensorMaps,
 	"element_stride": tensorMaps, "global_stride": tensorMaps, "interleave_layout": tensorMaps, "swizzle_mode": tensorMaps,
 	"fill_mode": tensorMaps, "acc::f16": tensorMaps, "acc::f32": tensorMaps,
 }
 
+// ignoresOOB is the last version with which the assembler of its time ignores .oob.
+const ignoresOOB = 78
+
 var tensorMaps = need{version: 80}
 
 // idleFor reports whether the compiler ignores mod on an instruction of the form. It does so only
 // if the form does not list mod, and never on tensormap and multimem.
-func idleFor(f *Form, mod string) bool {
+func (t *text) idleFor(f *Form, mod string) bool {
 	_, ok := idle[mod]
-	if !ok || f.slotOf(mod, 0) >= 0 {
+	if !ok || mod == "oob" && (t.lowest || t.version > ignoresOOB) || f.slotOf(mod, 0) >= 0 {
 		return false
 	}
 	return f.name != "tensormap" && f.name != "multimem"

@@ -16,8 +16,10 @@ type explanation struct {
 var explanations = []explanation{
 	{"texts before PTX 8.0 with a modifier of tensor maps: ptxas 12.4 ignores it, ptxas 11.8 rejects it, and so would older drivers",
 		false, regexp.MustCompile(`.`), regexp.MustCompile(`^\.\S+ of \S+ needs PTX 8\.0; the text is PTX [1-7]`)},
-	{".oob: ptxas 11.8 ignores it, ptxas 12.4 requires PTX 8.1, sm_90 and fma",
-		false, regexp.MustCompile(`\.oob\.`), regexp.MustCompile(`(needs PTX 8\.1|modifier \.oob)`)},
+	{".oob in texts up to PTX 7.8: ptxas 11.8 ignores it, and so does the library; ptxas 12.4 rejects it",
+		true, regexp.MustCompile(`^\[([1-6]|7\.[0-8]).*\.oob[. ]`), regexp.MustCompile(`\.oob`)},
+	{".oob where package build chooses the version: it must suit new assemblers too",
+		false, regexp.MustCompile(`\.oob[. ]`), regexp.MustCompile(`(needs PTX 8\.1|modifier \.oob|do not go together)`)},
 	{"a constant or an address as the destination of video instructions and createpolicy: ptxas does not check it, and there is no place for the result",
 		false, regexp.MustCompile(`\] (v[a-z]+|createpolicy)\S* (-?\d+|gv\+4|%r2\+4),`), regexp.MustCompile(`operand 1 must be a register`)},
 	{"constants as a whole fragment of a matrix: ptxas accepts them for some targets, and rejects them for others",
