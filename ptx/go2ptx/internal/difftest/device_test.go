@@ -67,7 +67,7 @@ func (m *memory) run(k *driver.Kernel, seed uint64) (randgo.Result, error) {
 	if err != nil {
 		return randgo.Result{}, err
 	}
-	cfg := driver.LaunchConfig{Grid: driver.Dim3{X: randgo.Blocks}, Block: driver.Dim3{X: randgo.Block}}
+	cfg := driver.LaunchConfig{Grid: driver.Dim3{X: randgo.Blocks, Y: 1, Z: 1}, Block: driver.Dim3{X: randgo.Block, Y: 1, Z: 1}}
 	err = k.Launch(m.s, cfg, sliceOf(m.oi), sliceOf(m.of), sliceOf(m.og), sliceOf(m.cells), sliceOf(m.wide), sliceOf(m.ii), sliceOf(m.il), sliceOf(m.ib),
 		sliceOf(m.is), sliceOf(m.fs), sliceOf(m.fd), d.P, int64(d.N), d.M, d.X, d.Y)
 	if err != nil {

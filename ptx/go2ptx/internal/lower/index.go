@@ -139,13 +139,13 @@ func (f *frame) sliceExpr(e *ast.SliceExpr) val {
 	f.at(e)
 	if !f.nobounds {
 		if e.Max != nil {
-			f.check("slice", "", f.cmp(ir.ULe, most, capacity), low, high, capacity)
+			f.check("slice", "", f.cmp(ir.ULe, most, capacity), low, most, capacity)
 		}
 		if e.High != nil || e.Max != nil {
-			f.check("slice", "", f.cmp(ir.ULe, high, most), low, high, capacity)
+			f.check("slice", "", f.cmp(ir.ULe, high, most), low, high, most)
 		}
 		if e.Low != nil {
-			f.check("slice", "", f.cmp(ir.ULe, low, high), low, high, capacity)
+			f.check("slice", "", f.cmp(ir.ULe, low, high), low, high, most)
 		}
 	}
 	size := f.l.layout(elem)
