@@ -23,7 +23,7 @@ func (r *recorder) Errorf(format string, args ...any) { r.text += fmt.Sprintf(fo
 // The committed kernels are up to date. A copy with another constant is not.
 func TestCheckKernels(t *testing.T) {
 	cudatest.CheckKernels(t, example)
-	dir, err := os.MkdirTemp(filepath.Dir(example), "stale")
+	dir, err := os.MkdirTemp(filepath.Dir(example), "_stale")
 	if err != nil {
 		t.Skip(err)
 	}
