@@ -211,3 +211,26 @@ func TestDivergentBarriers(t *testing.T) {
 		}
 	}
 }
+
+// A check that a counter is not negative stays if the counter can overflow.
+func TestOverflowingCounter(t *testing.T) {
+	for _, c := range []struct {
+		cond   ir.Cond
+		checks int
+	}{{ir.Ne, 1}, {ir.SLt, 0}, {ir.SLe, 1}} {
+		f := loopCheck(0, 1, c.cond, false)
+		body := f.Blocks[2]
+		cond := body.Values[0]
+		nonNegative := f.NewValue(ir.OpICmp, ir.TBool, cond.Args[0], f.Const(ir.TI64, 0))
+		nonNegative.Aux, nonNegative.Block = int64(ir.SGe), body
+		for i, v := range body.Values {
+			if v.Op == ir.OpCheck {
+				v.Args[0] = nonNegative
+				body.Values[i-1] = nonNegative
+			}
+		}
+		if text := optimised(t, f); strings.Count(text, "check") != c.checks {
+			t.Errorf("%s:\n%s", c.cond, text)
+		}
+	}
+}
