@@ -159,8 +159,8 @@ func TestClusterBarrierAndSharedMemoryOfOtherBlocks(t *testing.T) {
 	mustRun(t, gpu.D2(8, 2), gpu.D1(32), func(k gpu.Thread) {
 		mine := gpu.Shared[[32]int](k)
 		dynamic := gpu.DynamicShared[int](k)
-		mine[k.Rank()] = k.BlockRank()
-		dynamic[k.Rank()] = 100
+		mine[k.Rank()] = k.BlockRank() + 1000*(k.Rank()-5)
+		dynamic[k.Rank()] = 100 + 1000*(31-k.Rank())
 		k.ClusterSync()
 		if k.Rank() == 0 {
 			for rank := range k.ClusterSize() {
