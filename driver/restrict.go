@@ -41,7 +41,7 @@ func (l *Launch) checkRestrict() error {
 // Kernel.Restrict. Package graph calls it for nodes and bindings.
 func (l *Launch) CheckRestrict() error {
 	if l == nil || l.k == nil {
-		return nil
+		return absentError(l == nil, "launch")
 	}
 	return l.checkRestrict()
 }

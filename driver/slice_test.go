@@ -171,7 +171,7 @@ func TestStructsWithViews(t *testing.T) {
 		if [5]uint64(got) != [5]uint64{64, 5, 6, 256, 8} {
 			t.Errorf("got %v", got)
 		}
-		type host struct{ p *int32 }
+		type host struct{ _ *int32 }
 		if _, err := driver.Alloc[host](c, 1); err == nil {
 			t.Error("memory of host pointers")
 		}

@@ -1,6 +1,7 @@
 package kernelfault_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -38,7 +39,7 @@ func TestFailingDriverCalls(t *testing.T) {
 		case !launched && err == nil:
 			t.Errorf("%s (call %d) failed, and the load returned no error", failed.Symbol, n)
 		}
-		_ = s.Wait(nil) // it may return the fault, if the failing call was the wait's
+		_ = s.Wait(context.Background()) // it may return the fault, if the failing call was the wait's
 		if launched, err := faultFlow(c, s, out, text); !launched || !errors.As(err, &f) || f.Line != 17 {
 			t.Errorf("after %s (call %d) had failed, the flow returned %v", failed.Symbol, n, err)
 		}
@@ -66,7 +67,7 @@ func faultFlow(c *driver.Context, s *driver.Stream, out *driver.Buffer[uint32], 
 		launched = err == nil
 	}
 	if launched {
-		err = s.Wait(nil)
+		err = s.Wait(context.Background())
 	}
 	return launched, errors.Join(err, m.Close())
 }

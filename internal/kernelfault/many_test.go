@@ -1,6 +1,7 @@
 package kernelfault_test
 
 import (
+	"context"
 	"errors"
 	"sync"
 	"sync/atomic"
@@ -66,7 +67,7 @@ func othersAreBusy(t *testing.T, c *driver.Context, k *driver.Kernel) (stop func
 				}
 				total += 100
 				var f *driver.KernelFault
-				if err := s.Wait(nil); err != nil && !errors.As(err, &f) {
+				if err := s.Wait(context.Background()); err != nil && !errors.As(err, &f) {
 					t.Error(err)
 				}
 			}

@@ -27,12 +27,12 @@ func TestEveryWaitReturnsAFault(t *testing.T) {
 			in   *driver.Stream
 			wait func() error
 		}{
-			{"Stream.Wait", s, func() error { return s.Wait(nil) }},
+			{"Stream.Wait", s, func() error { return s.Wait(context.Background()) }},
 			{"Stream.Wait with a context", s, func() error { return s.Wait(soon) }},
 			{"Stream.Query", s, func() error { return poll(s.Query) }},
 			{"Event.Wait", s, func() error { return e.Wait(soon) }},
 			{"Event.Query", s, func() error { return poll(e.Query) }},
-			{"Context.Synchronize", s, func() error { return c.Synchronize(nil) }},
+			{"Context.Synchronize", s, func() error { return c.Synchronize(context.Background()) }},
 			{"Context.Synchronize with a context", s, func() error { return c.Synchronize(soon) }},
 			{"View.CopyTo", legacy, func() error { return out.CopyTo(make([]uint32, 32)) }},
 			{"View.CopyFrom", legacy, func() error { return out.CopyFrom(make([]uint32, 32)) }},

@@ -36,8 +36,7 @@ type Module struct {
 	opcodes map[string]*ptx.Opcode
 	info    map[string]string // labels in .debug_str by text
 	strings []string          // the texts in .debug_str, in order
-	doc     string
-	inlined bool // a .loc has inlined_at
+	inlined bool              // a .loc has inlined_at
 	errs    Errors
 }
 

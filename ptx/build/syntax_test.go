@@ -146,7 +146,7 @@ func TestDeclarationsAreShared(t *testing.T) {
 	if a, b := m.File("a.go"), m.File("b.go"); a != 1 || b != 2 || m.File("a.go") != a {
 		t.Errorf("files %d and %d, and again %d", a, b, m.File("a.go"))
 	}
-	if m.Vprintf() != m.Vprintf() || m.GraphSetConditional() != m.GraphSetConditional() {
+	if v, c := m.Vprintf(), m.GraphSetConditional(); v != m.Vprintf() || c != m.GraphSetConditional() {
 		t.Error("a known function is declared twice")
 	}
 	got := text(t, m)

@@ -11,8 +11,9 @@ import (
 )
 
 // maxZip is the largest allowed size in bytes of the zip that "go get" downloads for the
-// module.
-const maxZip = 3_500_000
+// module. The compiler of kernels takes 0.4 MB of it. The kernels' PTX, 0.85 MB, leaves when they are
+// written in Go.
+const maxZip = 4_000_000
 
 // size prints the size of the module's zip and its largest folders, and returns an error if the zip
 // is larger than maxZip.

@@ -51,6 +51,9 @@ func compile(t *testing.T, name, text string) *go2ptx.Output {
 
 // Random kernels must give the same bits and the same faults on a device as in Go.
 func TestRandomKernels(t *testing.T) {
+	if err := randgo.Usable(); err != nil {
+		t.Skip(err)
+	}
 	n, seed := wanted(t)
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		m := newMemory(t, c)

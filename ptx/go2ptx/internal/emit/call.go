@@ -67,6 +67,8 @@ func (x *fn) call(v *ir.Value) {
 		x.fail("a call of %s, which is not in the module", v.Callee.Name)
 		return
 	}
+	// The names differ from those of the callee's declaration: in a recursive function ptxas takes
+	// the name of its own result, which may not be read.
 	x.b.Block(func() {
 		var args []build.Operand
 		for i, a := range v.Args {
@@ -78,10 +80,10 @@ func (x *fn) call(v *ir.Value) {
 		var result *build.Var
 		r := v.Callee.Results
 		if len(r) == 1 {
-			result = x.b.ParamVar("result", passedDecls[r[0].Kind], 0)
+			result = x.b.ParamVar("ret", passedDecls[r[0].Kind], 0)
 		} else if len(r) > 1 {
 			_, size := offsets(r)
-			result = x.b.ParamVar("result", ptx.B8, size).Align(8)
+			result = x.b.ParamVar("ret", ptx.B8, size).Align(8)
 		}
 		if result != nil {
 			operands = append(operands, build.List(result))

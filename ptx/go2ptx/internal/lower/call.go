@@ -21,7 +21,6 @@ type closure struct {
 	in     instance
 	recv   *val // of a method value
 	method bool // a method expression: the receiver is the first argument
-	extern *extern
 }
 
 // callee is the function of a call.
@@ -324,8 +323,6 @@ func (f *frame) callFunc(n ast.Node, fn val, args []val) []val {
 			return []val{f.callBody(n, c.body, args)}
 		case c.lit != nil:
 			return f.callLit(n, c, args)
-		case c.extern != nil:
-			return f.callExtern(n, c, args)
 		}
 		if c.recv != nil {
 			args = append([]val{*c.recv}, args...)

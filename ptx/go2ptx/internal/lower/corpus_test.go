@@ -86,7 +86,7 @@ func TestCorpus(t *testing.T) {
 				t.Error(err)
 			}
 			if t.Failed() {
-				return
+				t.FailNow()
 			}
 			if err := m.Verify(); err != nil {
 				t.Fatalf("%v\n%s", err, m)

@@ -126,13 +126,6 @@ func (f *frame) declare(obj types.Object, t types.Type, v val) *variable {
 	return x
 }
 
-// assigned makes the variable of an object, without a value.
-func (f *frame) assigned(obj types.Object, t types.Type) *variable {
-	x := f.newVar(obj.Name(), t, obj.Pos(), 0)
-	f.vars[obj] = x
-	return x
-}
-
 func (f *frame) whole(v *variable) loc { return loc{typ: v.typ, v: v} }
 
 // temp makes a variable of the compiler.

@@ -9,14 +9,6 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 )
 
-// extern is a function of another PTX file.
-type extern struct{ file, name string }
-
-// extern recognizes a call of gpu.Extern, the initial value of a variable.
-func (f *frame) extern(e ast.Expr) (leaf, bool) { return nil, false }
-
-func (f *frame) callExtern(n ast.Node, c *closure, args []val) []val { return nil }
-
 // operand is an operand of inline PTX.
 type operand struct {
 	kind string // the function that made it: Out, InOut, In, Addr or SharedAddr

@@ -35,7 +35,7 @@ func TestKernelsBecomePTX(t *testing.T) {
 				t.Error(err)
 			}
 			if t.Failed() {
-				return
+				t.FailNow()
 			}
 			if err := m.Verify(); err != nil {
 				t.Fatalf("%v\n%s", err, m)

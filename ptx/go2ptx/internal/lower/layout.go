@@ -51,8 +51,6 @@ type field struct {
 	*layout
 }
 
-var sizes = types.SizesFor("gc", "amd64")
-
 func (l *lowerer) layout(t types.Type) *layout {
 	if lay, ok := l.layouts[t]; ok {
 		return lay

@@ -165,9 +165,6 @@ func (f *frame) constLeaves(e ast.Expr, t types.Type, obj *types.Var) []leaf {
 	}
 	errs := len(f.l.errs)
 	v := f.convertTo(e, f.expr(e), t)
-	if x, ok := f.extern(e); ok {
-		return []leaf{x}
-	}
 	leaves := make([]leaf, len(v.leaves))
 	for i, x := range v.leaves {
 		x = f.resolveLeaf(x)

@@ -24,7 +24,6 @@ type generator struct {
 	slots []*ir.Value
 	mems  []ir.Mem
 	depth int
-	known [][]*ir.Value // values that dominate the current block, by type of integer
 }
 
 var slotMems = []ir.Mem{ir.M32, ir.M64, ir.M64, ir.M32, ir.MS8, ir.MU16, ir.MBool, ir.MF32, ir.MF64}

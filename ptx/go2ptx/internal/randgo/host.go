@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 )
 
@@ -48,6 +49,15 @@ func parameters() string {
 	from := strings.Index(dataSource, "type R struct")
 	to := strings.Index(dataSource, "// Data is what")
 	return dataSource[from:to]
+}
+
+// Usable returns an error if Host cannot run here.
+func Usable() error {
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+		return fmt.Errorf("plain Go runs on linux/amd64, where it fuses nothing, and this is %s/%s", runtime.GOOS, runtime.GOARCH)
+	}
+	_, err := exec.LookPath("go")
+	return err
 }
 
 // Host compiles the kernels with Go and runs each with gpu.Run. The seed of the data of kernel i is

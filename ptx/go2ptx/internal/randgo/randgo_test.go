@@ -12,6 +12,9 @@ import (
 
 // The same seed gives the same kernel, and each kernel is valid Go.
 func TestKernelsCompileAsGo(t *testing.T) {
+	if err := Usable(); err != nil {
+		t.Skip(err)
+	}
 	var kernels []*Kernel
 	uses := map[string]int{}
 	faults, converges := 0, 0
@@ -54,8 +57,11 @@ func TestKernelsCompileAsGo(t *testing.T) {
 
 // The kernels run as Go, and the same data gives the same results.
 func TestHost(t *testing.T) {
+	if err := Usable(); err != nil {
+		t.Skip(err)
+	}
 	var kernels []*Kernel
-	for i := range 200 {
+	for i := range 100 {
 		kernels = append(kernels, New(fmt.Sprintf("k%d", i), uint64(i)))
 	}
 	a, err := Host("../../../..", kernels, 1)

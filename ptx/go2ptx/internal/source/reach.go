@@ -310,7 +310,6 @@ func (w *walker) ident(id *ast.Ident) {
 
 // local reports whether an identifier is declared in the function that mentions it.
 func (w *walker) local(id *ast.Ident) bool {
-	//lint:ignore SA1019 The parser's resolution within a file is what is needed here.
 	return id.Obj != nil && w.file.syntax.Scope.Objects[id.Name] != id.Obj
 }
 
