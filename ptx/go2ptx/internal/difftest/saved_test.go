@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -48,7 +49,8 @@ func want(r randgo.Result) string {
 	return fmt.Sprintf("%x", sha256.Sum256(r.Outputs))
 }
 
-// TestSavedKernels runs kernels that TestRandomKernels saved.
+// TestSavedKernels runs kernels that TestRandomKernels saved. Where a cubin lies beside a file, it
+// is loaded instead of the PTX: ptxas compiles many files at the same time, and the driver one.
 func TestSavedKernels(t *testing.T) {
 	dir := os.Getenv(Save)
 	if dir == "" {
@@ -78,7 +80,11 @@ func TestSavedKernels(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				mod, err := c.LoadModule([]byte(s.PTX))
+				image := []byte(s.PTX)
+				if cubin, err := os.ReadFile(strings.TrimSuffix(name, ".json") + ".cubin"); err == nil {
+					image = cubin
+				}
+				mod, err := c.LoadModule(image)
 				if err != nil {
 					t.Errorf("%s: %+v", name, err)
 					return
