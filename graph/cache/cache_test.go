@@ -259,6 +259,8 @@ func TestCacheInACaptureOfOtherCode(t *testing.T) {
 	each(t, func(k *kit) {
 		c := k.cache()
 		d := k.C.Driver()
+		runtime.LockOSThread() // where the capture begins, it must end
+		defer runtime.UnlockOSThread()
 		k.OK(d.CuStreamBeginCapture(k.S.Raw(), graph.ModeThreadLocal))
 		b := k.from(c, k.S, elems)
 		at := b.Ptr()
