@@ -1,7 +1,7 @@
 package randgo
 
 import (
-	"bufio"
+	"bytes"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -61,9 +61,35 @@ func Usable() error {
 }
 
 // Host compiles the kernels with Go and runs each with gpu.Run. The seed of the data of kernel i is
-// seed+i. Go fuses nothing, and its optimiser is off: that of Go 1.26.8 compiles two of 1,500
-// kernels wrongly (1774 and 1842).
+// seed+i.
 func Host(root string, kernels []*Kernel, seed uint64) ([]Result, error) {
+	data := dataSource[:strings.Index(dataSource, "// R and P are types")] + dataSource[strings.Index(dataSource, "// Data is what"):]
+	out, err := RunGo(root, map[string]string{
+		"kernels.go": File("main", kernels),
+		"data.go":    strings.Replace(data, "package randgo", "package main", 1),
+		"shape.go":   strings.Replace(shapeSource, "package randgo", "package main", 1),
+		"main.go":    mainText(kernels, seed),
+	})
+	if err != nil {
+		return nil, err
+	}
+	r := bytes.NewReader(out)
+	var results []Result
+	for range kernels {
+		one, err := ReadResult(r)
+		if err != nil {
+			return nil, fmt.Errorf("after %d of %d results: %w", len(results), len(kernels), err)
+		}
+		results = append(results, one)
+	}
+	return results, nil
+}
+
+// RunGo compiles the files of a program with Go and returns what the program prints. Go fuses
+// nothing, and its optimiser is off: that of Go 1.26.8 compiles some random kernels wrongly. The
+// program can import the internal packages of the module at root. Files are written to a temporary
+// folder only.
+func RunGo(root string, files map[string]string) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "randgo")
 	if err != nil {
 		return nil, err
@@ -72,63 +98,32 @@ func Host(root string, kernels []*Kernel, seed uint64) ([]Result, error) {
 	if root, err = filepath.Abs(root); err != nil {
 		return nil, err
 	}
-	at := filepath.Join(root, "ptx/go2ptx/internal/randgo/host")
+	const at = "ptx/go2ptx/internal/randgo/host"
 	overlay := struct{ Replace map[string]string }{map[string]string{}}
-	put := func(name, text string) error {
+	for name, text := range files {
 		real := filepath.Join(dir, name)
-		overlay.Replace[filepath.Join(at, name)] = real
-		return os.WriteFile(real, []byte(text), 0o666)
-	}
-	if err := put("kernels.go", File("main", kernels)); err != nil {
-		return nil, err
-	}
-	rest := dataSource[:strings.Index(dataSource, "// R and P are types")] + dataSource[strings.Index(dataSource, "// Data is what"):]
-	if err := put("data.go", strings.Replace(rest, "package randgo", "package main", 1)); err != nil {
-		return nil, err
-	}
-	if err := put("shape.go", strings.Replace(shapeSource, "package randgo", "package main", 1)); err != nil {
-		return nil, err
-	}
-	if err := put("main.go", mainText(kernels, seed)); err != nil {
-		return nil, err
+		overlay.Replace[filepath.Join(root, at, name)] = real
+		if err := os.WriteFile(real, []byte(text), 0o666); err != nil {
+			return nil, err
+		}
 	}
 	list, err := json.Marshal(overlay)
 	if err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(filepath.Join(dir, "overlay.json"), list, 0o666); err != nil {
+	listFile, exe := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "host.exe")
+	if err := os.WriteFile(listFile, list, 0o666); err != nil {
 		return nil, err
 	}
-	exe := filepath.Join(dir, "host.exe")
-	build := exec.Command("go", "build", "-gcflags=-N -l", "-overlay", filepath.Join(dir, "overlay.json"), "-o", exe, "./ptx/go2ptx/internal/randgo/host")
+	build := exec.Command("go", "build", "-gcflags=-N -l", "-overlay", listFile, "-o", exe, "./"+at)
 	build.Dir = root
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOAMD64=v1")
 	if text, err := build.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("the kernels do not compile as Go: %w\n%s", err, text)
+		return nil, fmt.Errorf("the program does not compile as Go: %w\n%s", err, text)
 	}
-	return run(exe, len(kernels))
-}
-
-func run(exe string, n int) ([]Result, error) {
 	cmd := exec.Command(exe)
 	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	r := bufio.NewReader(out)
-	var results []Result
-	for range n {
-		one, err := ReadResult(r)
-		if err != nil {
-			return nil, fmt.Errorf("after %d of %d results: %w, %w", len(results), n, err, cmd.Wait())
-		}
-		results = append(results, one)
-	}
-	return results, cmd.Wait()
+	return cmd.Output()
 }
 
 func mainText(kernels []*Kernel, seed uint64) string {
