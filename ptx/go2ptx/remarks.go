@@ -8,12 +8,16 @@ import (
 	"strings"
 
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
+	"github.com/purecuda/cuda/ptx/go2ptx/internal/opt"
 )
 
 // remarks describes what the compiler did, by line.
 func remarks(m *ir.Module) []Remark {
 	counts := map[remarkKey]int{}
 	for _, f := range m.Funcs {
+		for _, d := range opt.DivergentBarriers(f) {
+			counts[remarkKey{d.Barrier.Pos.File, d.Barrier.Pos.Line, "not all threads of a block may reach this barrier", f.GoName}]++
+		}
 		for _, b := range f.Blocks {
 			for _, v := range b.Values {
 				if text := remark(v); text != "" {
