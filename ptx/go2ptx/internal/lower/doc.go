@@ -5,8 +5,8 @@
 // Calls are inlined while the caller is lowered, from the syntax of the callee. Type parameters
 // are replaced in the same step. A function that calls itself, directly or through others, and a
 // function with the directive //gpu:noinline become functions of the module. How deep a recursion
-// may be depends on the stack of the thread, which the driver sizes: 1 KiB by default, about 20
-// calls of a small function.
+// may be depends on the stack of the thread, which is 1 KiB unless the context's limit is raised. A
+// GPU does not report an overflow as such.
 //
 // # Values that are known while compiling
 //
