@@ -24,6 +24,8 @@ func (t Thread) GlobalX() int { t.mu.Lock(); return 1 }
 //gpu:intrinsic
 func (t Thread) Sync() { t.mu.Lock() }
 
+func (t Thread) hidden() int { return undefined }
+
 func (t Thread) Twice() int { return 2 * t.GlobalX() }
 
 //gpu:opaque

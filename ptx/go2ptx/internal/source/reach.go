@@ -12,21 +12,33 @@ import (
 )
 
 // loader finds what kernels reach, by name and before types are known. It finds too much rather
-// than too little: a method is reached if its type is and any reached code mentions its name.
+// than too little: a method is reached if its type is and any reached code mentions its name. A
+// name that is not exported counts only in its package, so that a field of the user does not reach
+// what package gpu has for the host.
 type loader struct {
 	cfg       Config
 	fset      *token.FileSet
 	units     map[string]*unit
 	failed    map[string]error
 	order     []*unit
-	mentioned map[string]bool
+	mentioned map[mention]bool
 	types     []*decl // reached types
 	queue     []*decl
 	errs      Errors
 }
 
+// mention is the name of a method, with the package if the name is not exported.
+type mention struct{ path, name string }
+
+func (u *unit) mention(name string) mention {
+	if ast.IsExported(name) {
+		return mention{"", name}
+	}
+	return mention{u.path, name}
+}
+
 func newLoader(cfg Config) *loader {
-	return &loader{cfg: cfg, fset: token.NewFileSet(), units: map[string]*unit{}, failed: map[string]error{}, mentioned: map[string]bool{}}
+	return &loader{cfg: cfg, fset: token.NewFileSet(), units: map[string]*unit{}, failed: map[string]error{}, mentioned: map[mention]bool{}}
 }
 
 // unit loads a package.
@@ -136,20 +148,24 @@ func (l *loader) decl(d *decl) {
 		l.types = append(l.types, d)
 		meths := d.file.unit.meths[t.Name.Name]
 		for _, name := range slices.Sorted(maps.Keys(meths)) {
-			if l.mentioned[name] {
+			if l.mentioned[d.file.unit.mention(name)] {
 				l.decl(meths[name])
 			}
 		}
 	}
 }
 
-// mention reaches the methods with a name.
-func (l *loader) mention(name string) {
-	if l.mentioned[name] {
+// mention reaches the methods with a name that code of u mentions.
+func (l *loader) mention(u *unit, name string) {
+	key := u.mention(name)
+	if l.mentioned[key] {
 		return
 	}
-	l.mentioned[name] = true
+	l.mentioned[key] = true
 	for _, t := range l.types {
+		if t.file.unit.mention(name) != key {
+			continue
+		}
 		if m := t.file.unit.meths[t.spec.(*ast.TypeSpec).Name.Name][name]; m != nil {
 			l.decl(m)
 		}
@@ -249,7 +265,7 @@ func (w *walker) visit(n ast.Node) bool {
 	case *ast.InterfaceType:
 		for _, f := range n.Methods.List {
 			for _, name := range f.Names {
-				w.l.mention(name.Name)
+				w.l.mention(w.file.unit, name.Name)
 			}
 		}
 	case *ast.LabeledStmt:
@@ -292,7 +308,7 @@ func (w *walker) ident(id *ast.Ident) {
 		return
 	}
 	if id.Name == "error" {
-		w.l.mention("Error")
+		w.l.mention(w.file.unit, "Error")
 	}
 	if w.file.unit.decls[id.Name] != nil {
 		w.l.name(w.file.unit, id.Name)
@@ -316,13 +332,13 @@ func (w *walker) local(id *ast.Ident) bool {
 func (w *walker) selector(n *ast.SelectorExpr) {
 	x, ok := n.X.(*ast.Ident)
 	if !ok || w.local(x) || w.file.unit.decls[x.Name] != nil {
-		w.l.mention(n.Sel.Name)
+		w.l.mention(w.file.unit, n.Sel.Name)
 		w.walk(n.X)
 		return
 	}
 	im := w.l.lookup(w.file, x.Name)
 	if im == nil {
-		w.l.mention(n.Sel.Name)
+		w.l.mention(w.file.unit, n.Sel.Name)
 		w.ident(x)
 		return
 	}

@@ -56,6 +56,29 @@ func main() {
 }
 `
 
+// A name that is not exported is another one in each package, as in Go.
+func TestUnexportedNamesOfOtherPackagesAreNotReached(t *testing.T) {
+	p := mustLoad(t, `package heat
+
+import "github.com/purecuda/cuda/ptx/gpu"
+
+type params struct{ hidden int }
+
+type other struct{}
+
+func (other) shown() {}
+
+//gpu:kernel
+func k(t gpu.Thread, p params, x []int) { x[0] = p.hidden + t.Twice(); other{}.shown() }
+`)
+	if got, want := reached(p, GPUPath), "Thread Thread.GlobalX Thread.Twice"; got != want {
+		t.Errorf("reached in gpu is %s, want %s", got, want)
+	}
+	if got, want := reached(p, "example.org/heat"), "k other other.shown params"; got != want {
+		t.Errorf("reached is %s, want %s", got, want)
+	}
+}
+
 func TestOnlyWhatKernelsReachIsChecked(t *testing.T) {
 	text := strings.Replace(heat, "var table, unused = [2]float32{1, 2}, Launch()", "var table = [2]float32{1, 2}\nvar unused = Launch()", 1)
 	p := mustLoad(t, text)
