@@ -90,6 +90,7 @@ var layers = []layer{
 	{"ptx/go2ptx/internal/gofuncs", nil, all},
 	{"ptx/go2ptx/internal/difftest", nil, all},
 	{"ptx/go2ptx/internal/faulttest", nil, all},
+	{"ptx/go2ptx/internal/mathkernels", nil, all},
 	{"ptx/go2ptx/internal/irtest", list(nil, "ptx/num", "ptx/go2ptx/internal/ir"), all},
 	{"ptx/go2ptx/internal/example", list(typed, "ptx/num", "internal/softfloat", "ptx/gpu", "ptx/gpu/math"), all},
 	{"ptx/go2ptx/internal/source", nil, all},

@@ -1,0 +1,149 @@
+package mathkernels
+
+import (
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/emulator"
+	"github.com/purecuda/cuda/internal/gputest"
+	"github.com/purecuda/cuda/internal/mathtest"
+)
+
+// draw returns special and random arguments of a function.
+func draw(f function, random int) *arguments {
+	a, r := &arguments{}, rand.New(rand.NewPCG(1, 2))
+	special := mathtest.Special64()
+	if !f.wide {
+		special = special[:0]
+		for _, x := range mathtest.Special32() {
+			special = append(special, float64(x))
+		}
+	}
+	pick := func() float64 { return special[r.IntN(len(special))] }
+	for _, x := range special {
+		if f.t.NumIn() < 2 {
+			a.add(x, x, 0)
+			continue
+		}
+		for _, y := range special {
+			if !testing.Short() || r.IntN(16) == 0 {
+				a.add(x, y, pick())
+			}
+		}
+	}
+	for range random {
+		var x, y float64
+		switch {
+		case f.wide && f.floats < 2:
+			x = mathtest.Draw64(r)
+			y = x
+		case f.wide:
+			x, y = mathtest.DrawPair64(r)
+		default:
+			p, q := mathtest.DrawPair32(r)
+			x, y = float64(p), float64(q)
+		}
+		z := -x * y
+		if r.IntN(2) == 0 {
+			z = pick()
+		}
+		if !f.wide {
+			z = float64(float32(z))
+		}
+		a.add(x, y, z)
+	}
+	return a
+}
+
+// where is a device of a test.
+type where struct {
+	gpu    bool
+	random int // arguments of each function
+}
+
+func each(t *testing.T, test func(t *testing.T, c *driver.Context, on where)) {
+	t.Run("emulator", func(t *testing.T) {
+		random := 20_000
+		if testing.Short() {
+			random = 1_000
+		}
+		gputest.OnEmulator(t, emulator.Config{}, func(t *testing.T, c *driver.Context) { test(t, c, where{false, random}) })
+	})
+	t.Run("gpu", func(t *testing.T) {
+		gputest.OnGPU(t, func(t *testing.T, c *driver.Context) { test(t, c, where{true, 1_000_000}) })
+	})
+}
+
+// hostResults returns the bits of the results of all calls in Go, computed on all cores.
+func hostResults(f function, a *arguments) [][2]uint64 {
+	results := make([][2]uint64, len(a.x))
+	parallel(len(a.x), func(from, to int) {
+		for i := from; i < to; i++ {
+			results[i] = f.host(a, i)
+		}
+	})
+	return results
+}
+
+// parallel calls do for parts of the numbers below n, on all cores.
+func parallel(n int, do func(from, to int)) {
+	var wg sync.WaitGroup
+	parts := runtime.GOMAXPROCS(0)
+	for p := range parts {
+		wg.Go(func() { do(n*p/parts, n*(p+1)/parts) })
+	}
+	wg.Wait()
+}
+
+// approximate reports whether a kernel has instructions whose results on a GPU are not specified to
+// the last bit.
+func approximate(ptx []byte, f function) bool {
+	return strings.Contains(entry(ptx, f.kernel()), ".approx.")
+}
+
+// Without fused operations, the results on a device must be those of the same source in Go, except
+// for approximate instructions on a GPU.
+func TestBits(t *testing.T) {
+	list := all()
+	ptx := compile(t, text(list), true)
+	each(t, func(t *testing.T, c *driver.Context, on where) {
+		d := load(t, c, ptx)
+		exact, results := 0, 0
+		for _, f := range list {
+			if on.gpu && approximate(ptx, f) {
+				continue
+			}
+			a := draw(f, on.random)
+			got, want := d.call(f, a), hostResults(f, a)
+			exact++
+			results += len(got)
+			for i := range got {
+				if got[i] != want[i] {
+					t.Errorf("%v(%x, %x, %x or %d): %#x, want %#x", f, a.x[i], a.y[i], a.z[i], a.n[i], got[i], want[i])
+					break
+				}
+			}
+		}
+		t.Logf("%d of %d functions, %d results with equal bits", exact, len(list), results)
+	})
+}
+
+// Without this, TestBits could compare kernels with nothing.
+func TestHostCalls(t *testing.T) {
+	a := &arguments{}
+	a.add(-2.75, 3, 1)
+	for name, want := range map[string][2]uint64{
+		"math32.Modf": {uint64(math.Float32bits(-2)), uint64(math.Float32bits(-0.75))}, "math.Frexp": {math.Float64bits(-0.6875), 2},
+		"math.Ldexp": {math.Float64bits(-22)}, "math.IsInf": {0}, "math32.Signbit": {1}, "math.FMA": {math.Float64bits(-7.25)},
+		"math32.NaN": {0x7ff8000000000000}, "math32.Float32frombits": {3}, "math.Ilogb": {1},
+	} {
+		if got := find(t, name).host(a, 0); got != want {
+			t.Errorf("%s: %#x, want %#x", name, got, want)
+		}
+	}
+}
