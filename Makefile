@@ -134,10 +134,10 @@ cross-all:
 
 generate:
 	$(GO) run -C tools ./cudagen -header $(CUDA_INCLUDE) -out ../driver/cu
-	$(GO) run ./ptx/cmd/go2ptx ptx/go2ptx/internal/example
+	scripts/go2ptx.sh
 
 generate-check:
-	$(GO) run ./ptx/cmd/go2ptx -check ptx/go2ptx/internal/example
+	scripts/go2ptx.sh -check
 ifneq ($(wildcard $(CUDA_INCLUDE)/cuda.h),)
 	$(GO) run -C tools ./cudagen -header $(CUDA_INCLUDE) -out ../driver/cu -check
 else

@@ -1,20 +1,16 @@
 // Command 02-vecadd adds two vectors on the device. It allocates device memory, copies data
-// in both directions and launches a kernel from embedded PTX. It also shows the error for an
-// argument of the wrong type.
+// in both directions and launches the kernel in kernels.go, from which go2ptx generated
+// main_gpu.go. It also shows the error of a kernel that reads beyond the end of a vector.
 package main
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/examples/internal/demo"
 )
-
-//go:embed kernels.ptx
-var ptx []byte
 
 // elements is not a multiple of the block size. Some threads of the last block have no element, so
 // the kernel must check its index.
@@ -27,7 +23,7 @@ func run(d *demo.Demo) error {
 	for i := range a {
 		a[i], b[i] = float32(i), float32(2*i)
 	}
-	c, err := add(d, a, b)
+	c, err := sum(d, a, b)
 	if err != nil {
 		return err
 	}
@@ -40,22 +36,13 @@ func run(d *demo.Demo) error {
 	return nil
 }
 
-// add computes a + b on the device.
-func add(d *demo.Demo, a, b []float32) (c []float32, err error) {
-	// A module is device code loaded into a context. The driver compiles this PTX for the
-	// GPU.
-	module, err := d.Context.LoadModule(ptx)
+// sum computes a + b on the device.
+func sum(d *demo.Demo, a, b []float32) (c []float32, err error) {
+	// AddIn loads the kernel into the context. The driver compiles its PTX for the GPU.
+	add, err := AddIn(d.Context)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, module.Close()) }()
-	kernel, err := module.Kernel("add")
-	if err != nil {
-		return nil, err
-	}
-	params, _ := kernel.Params()
-	d.Printf("%v takes %v", kernel, params)
-
 	onDevice := [3]*driver.Buffer[float32]{}
 	for i, from := range [][]float32{make([]float32, len(a)), a, b} {
 		if onDevice[i], err = driver.AllocFrom(d.Context, from); err != nil {
@@ -63,29 +50,35 @@ func add(d *demo.Demo, a, b []float32) (c []float32, err error) {
 		}
 		defer func() { err = errors.Join(err, onDevice[i].Close()) }()
 	}
-	sum, x, y := onDevice[0], onDevice[1], onDevice[2]
-
-	// Prepare checks the arguments against the kernel's parameters, so a mistake never
-	// reaches the driver.
-	const threads = 256
-	shape := driver.LaunchConfig{Grid: driver.Blocks(len(a), threads), Block: driver.D1(threads)}
-	launch, err := kernel.Prepare(shape, sum, x, y, uint32(len(a)))
-	if err != nil {
-		return nil, err
-	}
-	_, err = kernel.Prepare(shape, sum, x, y, float64(len(a)))
-	if err == nil {
-		return nil, errors.New("an argument of the wrong type was taken")
-	}
-	d.Printf("an argument of the wrong type: %v", err)
+	total, x, y := onDevice[0], onDevice[1], onDevice[2]
 
 	// Do enqueues the launch and returns at once. Wait returns when the kernel has finished.
-	if err := d.Stream.Do(launch); err != nil {
+	// Grid has a thread for each element. The Go compiler checks the types of the arguments.
+	if err := add.Do(d.Stream, add.Grid(len(a)), total.All(), x.All(), y.All()); err != nil {
 		return nil, err
 	}
 	if err := d.Stream.Wait(context.Background()); err != nil {
 		return nil, err
 	}
 	c = make([]float32, len(a))
-	return c, sum.CopyTo(c)
+	if err := total.CopyTo(c); err != nil {
+		return nil, err
+	}
+	return c, tooShort(d, add, total, x, y)
+}
+
+// tooShort passes a vector that is shorter than the sum. The kernel checks its indices, as all Go
+// code does. Wait returns the failed check, and the context remains usable.
+func tooShort(d *demo.Demo, add Add, total, x, y *driver.Buffer[float32]) error {
+	short := y.View(0, y.Len()-1)
+	if err := add.Do(d.Stream, add.Grid(total.Len()), total.All(), x.All(), short); err != nil {
+		return err
+	}
+	err := d.Stream.Wait(context.Background())
+	var fault *driver.KernelFault
+	if !errors.As(err, &fault) {
+		return errors.Join(errors.New("the kernel read beyond the end of a vector"), err)
+	}
+	d.Printf("with a vector that is too short: %s:%d: index %d of %d elements", fault.File, fault.Line, fault.Values[0], fault.Values[1])
+	return nil
 }

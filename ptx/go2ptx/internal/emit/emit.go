@@ -3,10 +3,13 @@ package emit
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/purecuda/cuda/ptx"
 	"github.com/purecuda/cuda/ptx/build"
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
+	"github.com/purecuda/cuda/ptx/isa"
 )
 
 // Lines is how much the PTX says about the source.
@@ -106,7 +109,7 @@ func (e *module) declare(f *ir.Func) *fn {
 
 func (x *fn) kernelParams() {
 	for i, p := range x.f.Params {
-		name := fmt.Sprintf("%s_param_%d", x.f.Name, i)
+		name := x.paramName(i)
 		if len(p.Parts) == 1 && p.Parts[0].Offset == 0 && p.Parts[0].Mem.Size() == p.Size {
 			b := x.b.Param(name, paramTypes[p.Parts[0].Mem])
 			if p.Parts[0].Mem == ir.MPtr {
@@ -117,6 +120,35 @@ func (x *fn) kernelParams() {
 		}
 		x.params = append(x.params, x.b.Param(name, ptx.B8).Array(int64(max(p.Size, 1))).Align(max(p.Align, 1)))
 	}
+}
+
+// paramName returns the name of a kernel's parameter: the name in Go, which errors of launches show,
+// unless PTX or the emitted code uses that name.
+func (x *fn) paramName(i int) string {
+	name := x.f.Params[i].Name
+	if !simpleName(name) || isa.Forms(name) != nil || x.m.declares(name) {
+		return fmt.Sprintf("%s_param_%d", x.f.Name, i)
+	}
+	return name
+}
+
+// simpleName reports whether a name is an identifier of PTX, and not of the kind that emitted code
+// declares: slot0, arg0.
+func simpleName(name string) bool {
+	for i, r := range name {
+		letter := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
+		if digit := '0' <= r && r <= '9' || r == '_'; !letter && (i == 0 || !digit) {
+			return false
+		}
+	}
+	stem := strings.TrimRight(name, "0123456789")
+	return !slices.Contains([]string{"", "slot", "arg", "WARP_SZ", "vprintf", "cudaGraphSetConditional"}, stem)
+}
+
+// declares reports whether the module has a variable or a function with the name.
+func (e *module) declares(name string) bool {
+	return slices.ContainsFunc(e.ir.Vars, func(v *ir.Var) bool { return v.Name == name }) ||
+		slices.ContainsFunc(e.ir.Funcs, func(f *ir.Func) bool { return f.Name == name })
 }
 
 func (x *fn) directives() {
