@@ -3,9 +3,15 @@
 package mathtest
 
 import (
+	_ "embed"
 	"math"
 	"math/big"
 )
+
+// Errors is the source of ULP32. Kernels that measure errors compile it.
+//
+//go:embed ulp.go
+var Errors []byte
 
 // ULP32 returns the distance between got and the exact result want, in units of the float32 spacing
 // at want. It returns infinity if only one of them is a NaN, if signs of zeros or infinities differ,

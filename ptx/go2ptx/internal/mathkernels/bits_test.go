@@ -14,9 +14,13 @@ import (
 	"github.com/purecuda/cuda/internal/mathtest"
 )
 
+var emulatorConfig = emulator.Config{}
+
 // draw returns special and random arguments of a function.
 func draw(f function, random int) *arguments {
+	// The tests of ptx/gpu/math draw the same arguments.
 	a, r := &arguments{}, rand.New(rand.NewPCG(1, 2))
+	other := rand.New(rand.NewPCG(3, 4))
 	special := mathtest.Special64()
 	if !f.wide {
 		special = special[:0]
@@ -24,14 +28,14 @@ func draw(f function, random int) *arguments {
 			special = append(special, float64(x))
 		}
 	}
-	pick := func() float64 { return special[r.IntN(len(special))] }
+	pick := func() float64 { return special[other.IntN(len(special))] }
 	for _, x := range special {
 		if f.t.NumIn() < 2 {
 			a.add(x, x, 0)
 			continue
 		}
 		for _, y := range special {
-			if !testing.Short() || r.IntN(16) == 0 {
+			if !testing.Short() || other.IntN(16) == 0 {
 				a.add(x, y, pick())
 			}
 		}
@@ -49,7 +53,7 @@ func draw(f function, random int) *arguments {
 			x, y = float64(p), float64(q)
 		}
 		z := -x * y
-		if r.IntN(2) == 0 {
+		if other.IntN(2) == 0 {
 			z = pick()
 		}
 		if !f.wide {
@@ -64,6 +68,7 @@ func draw(f function, random int) *arguments {
 type where struct {
 	gpu    bool
 	random int // arguments of each function
+	step   int // a slow measure of errors is applied to every step-th result
 }
 
 func each(t *testing.T, test func(t *testing.T, c *driver.Context, on where)) {
@@ -72,10 +77,16 @@ func each(t *testing.T, test func(t *testing.T, c *driver.Context, on where)) {
 		if testing.Short() {
 			random = 1_000
 		}
-		gputest.OnEmulator(t, emulator.Config{}, func(t *testing.T, c *driver.Context) { test(t, c, where{false, random}) })
+		gputest.OnEmulator(t, emulatorConfig, func(t *testing.T, c *driver.Context) { test(t, c, where{false, random, 10}) })
 	})
 	t.Run("gpu", func(t *testing.T) {
-		gputest.OnGPU(t, func(t *testing.T, c *driver.Context) { test(t, c, where{true, 1_000_000}) })
+		gputest.OnGPU(t, func(t *testing.T, c *driver.Context) {
+			on := where{true, 1_000_000, 20}
+			if long {
+				on.step = 1
+			}
+			test(t, c, on)
+		})
 	})
 }
 
@@ -140,7 +151,7 @@ func TestHostCalls(t *testing.T) {
 	for name, want := range map[string][2]uint64{
 		"math32.Modf": {uint64(math.Float32bits(-2)), uint64(math.Float32bits(-0.75))}, "math.Frexp": {math.Float64bits(-0.6875), 2},
 		"math.Ldexp": {math.Float64bits(-22)}, "math.IsInf": {0}, "math32.Signbit": {1}, "math.FMA": {math.Float64bits(-7.25)},
-		"math32.NaN": {0x7ff8000000000000}, "math32.Float32frombits": {3}, "math.Ilogb": {1},
+		"math32.NaN": {0x7fc00000}, "math.NaN": {0x7ff8000000000000}, "math32.Float32frombits": {3}, "math.Ilogb": {1},
 	} {
 		if got := find(t, name).host(a, 0); got != want {
 			t.Errorf("%s: %#x, want %#x", name, got, want)

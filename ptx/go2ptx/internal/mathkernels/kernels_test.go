@@ -148,7 +148,12 @@ func (f function) host(a *arguments, i int) (bits [2]uint64) {
 // class returns the bits of result k, or the same bits for each NaN.
 func (f function) class(k int, bits uint64) uint64 {
 	if k < f.t.NumOut() {
-		if x, ok := f.float(k, bits); ok && x != x {
+		x, ok := f.float(k, bits)
+		switch {
+		case !ok || x == x:
+		case f.t.Out(k).Kind() == reflect.Float32:
+			return 0x7fc00000
+		default:
 			return 0x7ff8000000000000
 		}
 	}
