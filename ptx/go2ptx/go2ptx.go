@@ -98,6 +98,9 @@ type Kernel struct {
 	Pos       token.Position   // of the function
 	Signature *types.Signature // with the type arguments of an instance
 	Block     [3]int           // from the directive; zero if it has none
+	Checks    int              // that remain in the code
+	Shared    int              // bytes of static shared memory of a block
+	Local     int              // bytes of variables in local memory; the driver adds spilled registers
 }
 
 // Remark is something that the compiler has to say about a line.
@@ -118,13 +121,14 @@ func Compile(cfg Config) (*Output, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Output{GoSource: p.GoSource, Hash: hashOf(p, cfg)}
-	for _, k := range p.Kernels {
-		out.Kernels = append(out.Kernels, Kernel{k.Name, k.Obj.Name(), p.Position(k.Decl.Pos()), k.Signature, k.Directives.Block})
-	}
 	c, err := compile(p, cfg)
 	if err != nil {
 		return nil, err
+	}
+	out := &Output{GoSource: p.GoSource, Hash: hashOf(p, cfg)}
+	for _, k := range p.Kernels {
+		t := c.totals(k.Name)
+		out.Kernels = append(out.Kernels, Kernel{k.Name, k.Obj.Name(), p.Position(k.Decl.Pos()), k.Signature, k.Directives.Block, t.checks, t.shared, t.local})
 	}
 	out.PTX, out.Remarks = c.text, c.remarks
 	if cfg.PTXFile == "" {

@@ -48,6 +48,15 @@ func compile(p *source.Program, cfg Config) (*compiled, error) {
 	return c, nil
 }
 
+func (c *compiled) totals(kernel string) totals {
+	for _, f := range c.module.Funcs {
+		if f.Kernel && f.Name == kernel {
+			return totalsOf(f)
+		}
+	}
+	return totals{}
+}
+
 // readOnly reports whether a kernel only reads the memory of a parameter.
 func (c *compiled) readOnly(kernel, param string) bool {
 	for _, f := range c.module.Funcs {

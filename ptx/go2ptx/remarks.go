@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"go/token"
+	"path"
 	"slices"
 	"strings"
 
@@ -11,17 +12,21 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/opt"
 )
 
-// remarks describes what the compiler did, by line.
+// remarks describes what the compiler did, by line, and at the line of each kernel its totals.
 func remarks(m *ir.Module) []Remark {
 	counts := map[remarkKey]int{}
 	for _, f := range m.Funcs {
+		if f.Kernel {
+			counts[remarkKey{f.Pos.File, f.Pos.Line, totalsOf(f).String(), "kernel " + f.Name}]++
+		}
 		for _, d := range opt.DivergentBarriers(f) {
 			counts[remarkKey{d.Barrier.Pos.File, d.Barrier.Pos.Line, "not all threads of a block may reach this barrier", f.GoName}]++
 		}
 		for _, b := range f.Blocks {
 			for _, v := range b.Values {
-				if text := remark(v); text != "" {
-					counts[remarkKey{v.Pos.File, v.Pos.Line, text, f.GoName}]++
+				if text := remark(f, v); text != "" {
+					pos, in := outside(m, v.Pos)
+					counts[remarkKey{pos.File, pos.Line, text + in, f.GoName}]++
 				}
 			}
 		}
@@ -44,30 +49,106 @@ func remarks(m *ir.Module) []Remark {
 	return out
 }
 
+// outside returns where code of this library was called that is inlined at pos, and the name of the
+// called function in words. Other code is at its own position.
+func outside(m *ir.Module, pos ir.Pos) (at ir.Pos, in string) {
+	for pos.Inline > 0 && uint(pos.File) < uint(len(m.Files)) && ofLibrary(m.Files[pos.File]) {
+		call := m.Inlines[pos.Inline-1]
+		pos, in = call.At, " in "+call.Func
+	}
+	return pos, in
+}
+
+// ofLibrary reports whether a file is of a package in builtin.
+func ofLibrary(file string) bool {
+	for name := range builtin {
+		if dir, ok := strings.CutPrefix(name, "github.com/purecuda/cuda/"); ok && dir == path.Dir(file) {
+			return true
+		}
+	}
+	return false
+}
+
 type remarkKey struct {
 	file, line int32
 	text, in   string
 }
 
 // remark describes an instruction that costs something or that an optimisation made.
-func remark(v *ir.Value) string {
+func remark(f *ir.Func, v *ir.Value) string {
 	switch v.Op {
 	case ir.OpCheck:
 		if v.Site != nil {
-			return "check of " + v.Site.Kind + " remains"
+			return v.Site.Kind + " check remains"
 		}
 	case ir.OpFMA:
 		return "multiplication and addition fused"
 	case ir.OpLoadV:
-		return fmt.Sprintf("loads combined into a vector of %d", v.N)
+		return fmt.Sprintf("load of a vector of %d", v.N)
 	case ir.OpStoreV:
-		return fmt.Sprintf("stores combined into a vector of %d", v.N)
+		return fmt.Sprintf("store of a vector of %d", v.N)
 	case ir.OpSlot:
-		return "variable in local memory"
+		s := f.Slots[v.Aux]
+		return strings.TrimSuffix("variable "+s.Name, " ") + fmt.Sprintf(" in local memory, %d bytes", s.Size)
 	case ir.OpCall:
 		if v.Callee != nil {
 			return "call of " + v.Callee.GoName + " is not inlined"
 		}
+	case ir.OpSDiv, ir.OpUDiv, ir.OpSRem, ir.OpURem:
+		return fmt.Sprintf("%d-bit integer division", v.Type.Kind.Bits())
+	case ir.OpFAdd, ir.OpFSub, ir.OpFMul, ir.OpFDiv, ir.OpFSqrt:
+		if v.Type.Kind == ir.F64 {
+			return "float64 arithmetic"
+		}
 	}
 	return ""
+}
+
+// totals are what a kernel and the functions that it calls contain.
+type totals struct {
+	checks        int
+	shared, local int // bytes
+	recursive     bool
+}
+
+func (t totals) String() string {
+	text := fmt.Sprintf("checks: %d, shared memory: %d bytes, variables in local memory: %d bytes", t.checks, t.shared, t.local)
+	if t.recursive {
+		text += " for each level of recursion"
+	}
+	return text
+}
+
+// totalsOf adds up the code that a kernel reaches.
+func totalsOf(kernel *ir.Func) totals {
+	var t totals
+	seen := map[any]bool{}
+	active := map[*ir.Func]bool{}
+	var visit func(f *ir.Func)
+	visit = func(f *ir.Func) {
+		t.recursive = t.recursive || active[f]
+		if seen[f] {
+			return
+		}
+		seen[f], active[f] = true, true
+		for _, b := range f.Blocks {
+			for _, v := range b.Values {
+				switch {
+				case v.Op == ir.OpCheck:
+					t.checks++
+				case v.Op == ir.OpCall && v.Callee != nil:
+					visit(v.Callee)
+				case v.Op == ir.OpSlot && !seen[&f.Slots[v.Aux]]:
+					seen[&f.Slots[v.Aux]] = true
+					t.local += f.Slots[v.Aux].Size
+				case v.Op == ir.OpGlobal && v.Var.Space == ir.Shared && !seen[v.Var]:
+					seen[v.Var] = true
+					t.shared += v.Var.Size
+				}
+			}
+		}
+		delete(active, f)
+	}
+	visit(kernel)
+	return t
 }

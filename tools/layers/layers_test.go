@@ -103,7 +103,7 @@ var layers = []layer{
 	{"ptx/ptx2go/internal/example", list(typed, "ptx/num"), all},
 	{"ptx/ptx2go", list(leaves, "loader", "ptx", "ptx/nvrtc", "ptx/ptx2go/"), all},
 	{"ptx/ptx2go/", list(leaves, "loader", "ptx", "ptx/nvrtc"), all},
-	{"ptx/cmd/go2ptx", list(nil, "internal/softfloat", "ptx", "ptx/isa", "ptx/num", "ptx/build", "ptx/gpu", "ptx/gpu/", "ptx/go2ptx", "ptx/go2ptx/internal/"), all},
+	{"ptx/cmd/go2ptx", list(typed, "internal/softfloat", "ptx", "ptx/isa", "ptx/num", "ptx/build", "ptx/gpu", "ptx/gpu/", "ptx/go2ptx", "ptx/go2ptx/internal/"), all},
 	{"ptx/cmd/", list(nil, "ptx", "ptx/isa"), all},
 
 	{"internal/absent", nil, nil},

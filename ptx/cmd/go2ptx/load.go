@@ -195,6 +195,12 @@ func (l *loader) find(path string) string {
 	return ""
 }
 
+// line is position without a column.
+func (l *loader) line(p token.Position) string {
+	p.Column = 0
+	return l.position(p)
+}
+
 // position returns a place with the file's path relative to the working directory.
 func (l *loader) position(p token.Position) string {
 	if p.Filename == "" {

@@ -29,8 +29,14 @@
 //
 // # Explanations
 //
-// With -explain, go2ptx prints what it did, by line: checks that remain in the code, accesses that
-// were combined into vectors, multiplications and additions that were fused.
+// With -explain, go2ptx prints what it did, by line: checks that remain in the code, vector accesses,
+// multiplications and additions that were fused, variables in local memory, calls that are not
+// inlined, 64-bit divisions and float64 arithmetic. The line of a kernel has its totals.
+//
+// Registers and spills are known only to the driver's compiler. With -resources, go2ptx loads the
+// code with the driver of this machine, and prints for each kernel the registers, the shared memory
+// and the local memory in bytes. Local memory that exceeds the variables in the PTX is for spilled
+// registers and the stack.
 package main
 
 import (
@@ -44,6 +50,7 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/ptx/go2ptx"
 )
 
@@ -74,13 +81,15 @@ type command struct {
 	tags    string
 	check   bool
 	explain bool
+	devices bool
 	print   bool
+	open    func() (*driver.Driver, error)
 	cfg     go2ptx.Config
 	loader  *loader
 }
 
 func newCommand(errs io.Writer) *command {
-	c := &command{}
+	c := &command{open: driver.Open}
 	c.reset(errs)
 	return c
 }
@@ -102,6 +111,7 @@ func (c *command) reset(errs io.Writer) {
 	f.StringVar(&c.tags, "tags", "", "build `tags` that are satisfied, separated by commas")
 	f.BoolVar(&c.check, "check", false, "write nothing; fail if a file is not up to date")
 	f.BoolVar(&c.explain, "explain", false, "print what the compiler did, by line")
+	f.BoolVar(&c.devices, "resources", false, "print the registers and the memory that the driver's compiler gives each kernel on this machine's GPU")
 	f.BoolVar(&c.print, "S", false, "write the PTX to the standard output and no file")
 }
 
@@ -176,7 +186,12 @@ func (c *command) generate(out io.Writer) error {
 	}
 	if c.explain {
 		for _, r := range res.Remarks {
-			fmt.Fprintf(out, "%s: %s\n", l.position(r.Pos), r.Text)
+			fmt.Fprintf(out, "%s: %s\n", l.line(r.Pos), r.Text)
+		}
+	}
+	if c.devices {
+		if err := c.resources(out, res); err != nil {
+			return err
 		}
 	}
 	if c.print {
@@ -240,7 +255,7 @@ func (c *command) flagsOf() error {
 	head, _, _ := strings.Cut(string(data), "\npackage ")
 	for _, line := range strings.Split(head, "\n") {
 		if flags, ok := strings.CutPrefix(strings.TrimSpace(line), "// "+note); ok {
-			args := append(strings.Fields(flags), "-check", fmt.Sprintf("-explain=%v", c.explain), "-o", path, c.dir)
+			args := append(strings.Fields(flags), "-check", fmt.Sprintf("-explain=%v", c.explain), fmt.Sprintf("-resources=%v", c.devices), "-o", path, c.dir)
 			errs := c.flags.Output()
 			c.reset(errs)
 			return c.parse(args)

@@ -94,7 +94,7 @@ func TestErrorsHavePositions(t *testing.T) {
 
 func TestExplainAndPrint(t *testing.T) {
 	dir := module(t, kernel)
-	runs(t, 0, []string{"heat.go:12: heat.fill: multiplication and addition fused"}, "-explain", "-S", dir)
+	runs(t, 0, []string{"heat.go:10: kernel fill: checks: ", "heat.go:12: heat.fill: multiplication and addition fused"}, "-explain", "-S", dir)
 	runs(t, 0, []string{".visible .entry fill("}, "-S", dir)
 	if _, err := os.Stat(filepath.Join(dir, "heat_gpu.go")); err == nil {
 		t.Error("a file was written")
