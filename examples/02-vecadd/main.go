@@ -76,8 +76,8 @@ func tooShort(d *demo.Demo, add Add, total, x, y *driver.Buffer[float32]) error 
 	}
 	err := d.Stream.Wait(context.Background())
 	var fault *driver.KernelFault
-	if !errors.As(err, &fault) {
-		return errors.Join(errors.New("the kernel read beyond the end of a vector"), err)
+	if !errors.As(err, &fault) || fault.File == "" {
+		return errors.Join(errors.New("the wait returned no failed check with its place"), err)
 	}
 	d.Printf("with a vector that is too short: %s:%d: index %d of %d elements", fault.File, fault.Line, fault.Values[0], fault.Values[1])
 	return nil

@@ -15,8 +15,7 @@ import (
 
 func main() { demo.Main("03-streams", run) }
 
-// run shows four uses of streams. The launch countA counts in buffer a, and countB in buffer b.
-// They run in the streams e.Stream and e.side.
+// run shows four uses of streams. The launches countA and countB count in the buffers a and b.
 func run(d *demo.Demo) error {
 	e, err := prepare(d)
 	if err != nil {

@@ -2,16 +2,12 @@ package main
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"time"
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/examples/internal/demo"
 )
-
-//go:embed kernels.ptx
-var ptx []byte
 
 const elements = 1000
 
@@ -30,8 +26,7 @@ func prepare(d *demo.Demo) (*example, error) {
 	if d.Emulated {
 		e.rounds = 20
 	}
-	var count *driver.Kernel
-	err := e.Kernels(ptx, map[string]**driver.Kernel{"count": &count})
+	count, err := CountIn(d.Context)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +45,7 @@ func prepare(d *demo.Demo) (*example, error) {
 		if *x.buffer, err = demo.Memory[uint32](e.Demo, elements, 0); err != nil {
 			return nil, err
 		}
-		if *x.launch, err = count.Prepare(demo.PerElement(elements), *x.buffer, uint32(elements), e.rounds); err != nil {
+		if *x.launch, err = count.Op(count.Grid(elements), *x.buffer, e.rounds); err != nil {
 			return nil, err
 		}
 	}

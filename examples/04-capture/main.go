@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"time"
 
@@ -12,9 +11,6 @@ import (
 	"github.com/purecuda/cuda/examples/internal/demo"
 	"github.com/purecuda/cuda/graph"
 )
-
-//go:embed kernels.ptx
-var ptx []byte
 
 const (
 	elements = 300
@@ -25,15 +21,15 @@ const (
 func main() { demo.Main("04-capture", run) }
 
 func run(d *demo.Demo) error {
-	var affine *driver.Kernel
-	if err := d.Kernels(ptx, map[string]**driver.Kernel{"affine": &affine}); err != nil {
+	affine, err := AffineIn(d.Context) // the kernel in kernels.go
+	if err != nil {
 		return err
 	}
 	x, err := demo.Memory[float32](d, elements, 0)
 	if err != nil {
 		return err
 	}
-	plusOne, err := affine.Prepare(demo.PerElement(elements), x, uint32(elements), float32(1), float32(1))
+	plusOne, err := affine.Op(affine.Grid(elements), x, 1, 1) // x = 1*x + 1
 	if err != nil {
 		return err
 	}

@@ -4,15 +4,11 @@ package main
 
 import (
 	"context"
-	_ "embed"
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/examples/internal/demo"
 	"github.com/purecuda/cuda/graph"
 )
-
-//go:embed kernels.ptx
-var ptx []byte
 
 const elements = 1000
 
@@ -55,8 +51,12 @@ func run(d *demo.Demo) error {
 type operations struct{ fill, left, right, join driver.Op }
 
 func prepare(d *demo.Demo) (ops operations, result *driver.Buffer[float32], err error) {
-	var scale, add *driver.Kernel
-	if err := d.Kernels(ptx, map[string]**driver.Kernel{"scale": &scale, "add": &add}); err != nil {
+	scale, err := ScaleIn(d.Context) // the kernels are in kernels.go
+	if err != nil {
+		return ops, nil, err
+	}
+	add, err := AddIn(d.Context)
+	if err != nil {
 		return ops, nil, err
 	}
 	var b [4]*driver.Buffer[float32]
@@ -69,38 +69,37 @@ func prepare(d *demo.Demo) (ops operations, result *driver.Buffer[float32], err 
 	if ops.fill, err = driver.Fill[float32](in, 2); err != nil {
 		return ops, nil, err
 	}
-	cfg, n := demo.PerElement(elements), uint32(elements)
-	if ops.left, err = scale.Prepare(cfg, left, in, float32(3), n); err != nil {
+	if ops.left, err = scale.Op(scale.Grid(elements), left, in, 3); err != nil {
 		return ops, nil, err
 	}
-	if ops.right, err = scale.Prepare(cfg, right, in, float32(4), n); err != nil {
+	if ops.right, err = scale.Op(scale.Grid(elements), right, in, 4); err != nil {
 		return ops, nil, err
 	}
-	ops.join, err = add.Prepare(cfg, result, left, right, n)
+	ops.join, err = add.Op(add.Grid(elements), result, left, right)
 	return ops, result, err
 }
 
 // diamond adds each operation as a node. The arguments after the operation are the nodes
 // that it depends on.
 func diamond(g *graph.Graph, ops operations) error {
-	fill, err := add(g, "fill", ops.fill)
+	fill, err := node(g, "fill", ops.fill)
 	if err != nil {
 		return err
 	}
-	left, err := add(g, "left", ops.left, fill)
+	left, err := node(g, "left", ops.left, fill)
 	if err != nil {
 		return err
 	}
-	right, err := add(g, "right", ops.right, fill)
+	right, err := node(g, "right", ops.right, fill)
 	if err != nil {
 		return err
 	}
-	_, err = add(g, "join", ops.join, left, right)
+	_, err = node(g, "join", ops.join, left, right)
 	return err
 }
 
-// add adds a named node. Errors and drawings of the graph show the name.
-func add(g *graph.Graph, name string, op driver.Op, after ...graph.Node) (graph.Node, error) {
+// node adds a named node. Errors and drawings of the graph show the name.
+func node(g *graph.Graph, name string, op driver.Op, after ...graph.Node) (graph.Node, error) {
 	n, err := g.Add(op, after...)
 	if err != nil {
 		return n, err

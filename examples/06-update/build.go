@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	_ "embed"
 	"fmt"
 
 	"github.com/purecuda/cuda/driver"
@@ -10,14 +9,11 @@ import (
 	"github.com/purecuda/cuda/graph"
 )
 
-//go:embed kernels.ptx
-var ptx []byte
-
 const elements = 1000
 
 type example struct {
 	*demo.Demo
-	kernel *driver.Kernel
+	affine Affine // the kernel in kernels.go
 	x      *driver.Buffer[float32]
 }
 
@@ -42,7 +38,7 @@ func (e *example) graph(steps ...float32) (*graph.Graph, error) {
 }
 
 func (e *example) launch(step float32) (*driver.Launch, error) {
-	return e.kernel.Prepare(demo.PerElement(elements), e.x, uint32(elements), float32(2), step)
+	return e.affine.Op(e.affine.Grid(elements), e.x, 2, step)
 }
 
 // replay sets every element to the value from, runs the graph and checks the result.

@@ -6,7 +6,6 @@ package main
 import (
 	"fmt"
 
-	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/examples/internal/demo"
 	"github.com/purecuda/cuda/graph"
 )
@@ -16,11 +15,11 @@ func main() { demo.Main("06-update", run) }
 // run computes x = 2*x + step on every element, for several steps. A graph has one kernel launch
 // for each step, with the step as an argument.
 func run(d *demo.Demo) error {
-	e := example{Demo: d}
-	err := d.Kernels(ptx, map[string]**driver.Kernel{"affine": &e.kernel})
+	affine, err := AffineIn(d.Context)
 	if err != nil {
 		return err
 	}
+	e := example{Demo: d, affine: affine}
 	if e.x, err = demo.Memory[float32](d, elements, 1); err != nil {
 		return err
 	}

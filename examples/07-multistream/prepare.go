@@ -1,7 +1,6 @@
 package main
 
 import (
-	_ "embed"
 	"errors"
 	"fmt"
 
@@ -9,9 +8,6 @@ import (
 	"github.com/purecuda/cuda/examples/internal/demo"
 	"github.com/purecuda/cuda/graph"
 )
-
-//go:embed kernels.ptx
-var ptx []byte
 
 const (
 	elements = 300
@@ -29,10 +25,10 @@ type example struct {
 	side           *driver.Stream
 }
 
-func prepare(d *demo.Demo) (e *example, err error) {
-	e = &example{Demo: d}
-	var count *driver.Kernel
-	if err := d.Kernels(ptx, map[string]**driver.Kernel{"count": &count}); err != nil {
+func prepare(d *demo.Demo) (*example, error) {
+	e := &example{Demo: d}
+	count, err := CountIn(d.Context)
+	if err != nil {
 		return nil, err
 	}
 	if e.a, err = demo.Memory[uint32](d, elements, 0); err != nil {
@@ -45,11 +41,10 @@ func prepare(d *demo.Demo) (e *example, err error) {
 		return nil, err
 	}
 	d.Close(e.host)
-	cfg := demo.PerElement(elements)
-	if e.countA, err = count.Prepare(cfg, e.a, uint32(elements), uint32(rounds)); err != nil {
+	if e.countA, err = count.Op(count.Grid(elements), e.a, rounds); err != nil {
 		return nil, err
 	}
-	if e.countB, err = count.Prepare(cfg, e.b, uint32(elements), uint32(rounds)); err != nil {
+	if e.countB, err = count.Op(count.Grid(elements), e.b, rounds); err != nil {
 		return nil, err
 	}
 	if e.download, err = driver.Download[uint32](e.host, e.a); err != nil {
