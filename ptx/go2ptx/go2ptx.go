@@ -101,6 +101,10 @@ type Kernel struct {
 	Checks    int              // that remain in the code
 	Shared    int              // bytes of static shared memory of a block
 	Local     int              // bytes of variables in local memory; the driver adds spilled registers
+	// Traps is true if a failed check ends the context. That is an option, and it is necessary in
+	// kernels that wait for a number of threads: barriers with a count, mbarriers, and barriers of
+	// clusters and grids.
+	Traps bool
 }
 
 // Remark is something that the compiler has to say about a line.
@@ -128,7 +132,7 @@ func Compile(cfg Config) (*Output, error) {
 	out := &Output{GoSource: p.GoSource, Hash: hashOf(p, cfg)}
 	for _, k := range p.Kernels {
 		t := c.totals(k.Name)
-		out.Kernels = append(out.Kernels, Kernel{k.Name, k.Obj.Name(), p.Position(k.Decl.Pos()), k.Signature, k.Directives.Block, t.checks, t.shared, t.local})
+		out.Kernels = append(out.Kernels, Kernel{k.Name, k.Obj.Name(), p.Position(k.Decl.Pos()), k.Signature, k.Directives.Block, t.checks, t.shared, t.local, c.traps(k.Name)})
 	}
 	out.PTX, out.Remarks = c.text, c.remarks
 	if cfg.PTXFile == "" {
@@ -141,7 +145,7 @@ func Compile(cfg Config) (*Output, error) {
 	if p.GoSource && cfg.GoRelease != "" {
 		header = append(header, "Contains source of "+cfg.GoRelease)
 	}
-	out.Go, err = launch.Generate(p, launch.Options{File: cfg.PTXFile, Header: header, ReadOnly: c.readOnly})
+	out.Go, err = launch.Generate(p, launch.Options{File: cfg.PTXFile, Header: header, ReadOnly: c.readOnly, Traps: c.traps})
 	if err != nil {
 		return nil, err
 	}

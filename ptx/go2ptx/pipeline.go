@@ -39,7 +39,7 @@ func compile(p *source.Program, cfg Config) (*compiled, error) {
 	if cfg.Lines {
 		lines = emit.InlinedLines
 	}
-	c := &compiled{module: m, remarks: remarks(m)}
+	c := &compiled{module: m, remarks: remarks(m, opt.TrapIfCounted(m))}
 	var err error
 	c.text, err = emit.Emit(m, emit.Options{Target: cfg.Target, Lines: lines}).Text()
 	if err != nil {
@@ -55,6 +55,11 @@ func (c *compiled) totals(kernel string) totals {
 		}
 	}
 	return totals{}
+}
+
+// traps reports whether a failed check in a kernel traps.
+func (c *compiled) traps(kernel string) bool {
+	return slices.ContainsFunc(c.module.Funcs, func(f *ir.Func) bool { return f.Kernel && f.Name == kernel && f.Options.Trap })
 }
 
 // readOnly reports whether a kernel only reads the memory of a parameter.

@@ -13,8 +13,12 @@ import (
 )
 
 // remarks describes what the compiler did, by line, and at the line of each kernel its totals.
-func remarks(m *ir.Module) []Remark {
+func remarks(m *ir.Module, counted []opt.Counted) []Remark {
 	counts := map[remarkKey]int{}
+	for _, c := range counted {
+		pos := c.Op.Pos
+		counts[remarkKey{pos.File, pos.Line, "failed checks trap, because this " + c.What + " would wait for the threads that ended", c.Kernel.GoName}]++
+	}
 	for _, f := range m.Funcs {
 		if f.Kernel {
 			counts[remarkKey{f.Pos.File, f.Pos.Line, totalsOf(f).String(), "kernel " + f.Name}]++

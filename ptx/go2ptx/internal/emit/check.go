@@ -41,11 +41,7 @@ func (x *fn) failures() {
 		return
 	}
 	if x.f.Options.Trap {
-		for _, f := range x.fails {
-			x.b.Place(f.label)
-		}
-		x.op("trap")
-		x.op("exit")
+		x.traps()
 		return
 	}
 	tail := x.b.NewLabel("record")
@@ -70,6 +66,20 @@ func (x *fn) failures() {
 	}
 	x.b.Place(tail)
 	x.record(site, values)
+}
+
+// traps writes one trap for all checks. With line numbers each check has its own, because tools
+// report the line of the trap.
+func (x *fn) traps() {
+	for i, f := range x.fails {
+		x.b.Place(f.label)
+		if i+1 < len(x.fails) && x.m.options.Lines == NoLines {
+			continue
+		}
+		x.loc(f.v.Pos)
+		x.op("trap")
+		x.op("exit")
+	}
 }
 
 // The offsets of a record, which package driver reads.

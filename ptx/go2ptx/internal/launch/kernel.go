@@ -11,7 +11,7 @@ func (p *printer) kernel(g *generator, k *Kernel) {
 	p.f("func %sIn(c *driver.Context) (%s, error) {\n", name, name)
 	p.f("m, err := gpuModule(c)\nif err != nil {\nreturn %s{}, err\n}\n", name)
 	p.f("return %s(m.Kernel(%q))\n}\n\n", k.constructor(), k.Name)
-	p.doc(k)
+	p.doc(g, k)
 	p.f("type %s struct{ calls *driver.Calls }\n\n", name)
 	p.f("// Kernel returns the kernel, or nil for a zero %s.\n", name)
 	p.f("func (launcher %s) Kernel() *driver.Kernel { return launcher.calls.Kernel() }\n\n", name)
@@ -23,7 +23,7 @@ func (p *printer) kernel(g *generator, k *Kernel) {
 }
 
 // doc writes the comment of the launcher, with that of the kernel.
-func (p *printer) doc(k *Kernel) {
+func (p *printer) doc(g *generator, k *Kernel) {
 	p.f("// %s launches the kernel %s", k.GoName, k.Obj.Name())
 	if k.Name != k.Obj.Name() {
 		p.f(", in PTX %s", k.Name)
@@ -34,6 +34,9 @@ func (p *printer) doc(k *Kernel) {
 		for _, line := range strings.Split(text, "\n") {
 			p.f("%s\n", strings.TrimRight("// "+line, " "))
 		}
+	}
+	if g.opts.Traps != nil && g.opts.Traps(k.Name) {
+		p.f("//\n// A failed check traps, which ends the context.\n")
 	}
 }
 

@@ -19,6 +19,8 @@ type Options struct {
 	Header []string // comment lines after the first
 	// ReadOnly reports whether a kernel only reads the memory of a parameter.
 	ReadOnly func(kernel, param string) bool
+	// Traps reports whether a failed check in a kernel traps.
+	Traps func(kernel string) bool
 }
 
 // Kernel describes a launcher.

@@ -1,0 +1,106 @@
+package faulttest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/emulator"
+	"github.com/purecuda/cuda/internal/gputest"
+	"github.com/purecuda/cuda/ptx/go2ptx"
+)
+
+// marked returns the line of a file of testdata that ends with a comment.
+func marked(t testing.TB, name, comment string) int {
+	t.Helper()
+	data := must(sources.ReadFile("testdata/" + name + ".go"))(t)
+	line := 0
+	for i, text := range bytes.Split(data, []byte("\n")) {
+		if bytes.HasSuffix(text, []byte(" // "+comment)) {
+			if line != 0 {
+				t.Fatalf("lines %d and %d of %s.go end with %q", line, i+1, name, comment)
+			}
+			line = i + 1
+		}
+	}
+	if line == 0 {
+		t.Fatalf("no line of %s.go ends with %q", name, comment)
+	}
+	return line
+}
+
+// counted has the kernels of testdata/counted.go and what they wait for.
+var counted = map[string]string{
+	"named": "barrier with a thread count", "arrives": "barrier with a thread count", "inline": "barrier with a thread count",
+	"callee": "barrier with a thread count", "object": "mbarrier", "cluster": "barrier of a cluster", "grid": "barrier of the grid",
+}
+
+// Without an option, checks trap in kernels whose other threads would wait forever, and the compiler
+// says so.
+func TestKernelsThatCountThreadsTrap(t *testing.T) {
+	out := compiled(t, "counted", go2ptx.Config{})
+	for _, k := range out.Kernels {
+		if traps := k.Name != "plain" && k.Name != "unchecked"; k.Traps != traps {
+			t.Errorf("kernel %s traps: %v", k.Name, k.Traps)
+		}
+	}
+	var remarks []string
+	for _, r := range out.Remarks {
+		if strings.Contains(r.Text, "trap") {
+			remarks = append(remarks, fmt.Sprintf("%d: %s", r.Pos.Line, r.Text))
+		}
+	}
+	for name, what := range counted {
+		want := fmt.Sprintf("%d: counted.%s: failed checks trap, because this %s would wait for the threads that ended", marked(t, "counted", "remark "+name), name, what)
+		found := 0
+		for _, r := range remarks {
+			if r == want {
+				found++
+			}
+		}
+		if found != 1 {
+			t.Errorf("%q is not among the remarks:\n%s", want, strings.Join(remarks, "\n"))
+		}
+	}
+	if len(remarks) != len(counted) {
+		t.Errorf("%d remarks:\n%s", len(remarks), strings.Join(remarks, "\n"))
+	}
+}
+
+// A failed check in such a kernel ends the launch instead of leaving the other threads waiting. The
+// context is lost, so that the test runs only on emulators.
+func TestTrapEndsKernelsThatCountThreads(t *testing.T) {
+	out := compiled(t, "counted", go2ptx.Config{Lines: true})
+	for name := range counted {
+		if name == "grid" {
+			continue // the emulator lacks the counter that the driver gives to cooperative launches
+		}
+		t.Run(name, func(t *testing.T) {
+			emu := emulator.New(emulator.Config{})
+			c := gputest.Context(t, gputest.Driver(t, emu))
+			blocks := 1
+			if name == "cluster" {
+				blocks = 2
+			}
+			m := must(c.LoadModule(out.PTX))(t)
+			s, x, y := must(c.NewStream())(t), must(driver.Alloc[int32](c, 64*blocks-1))(t), must(driver.Alloc[int32](c, 64*blocks))(t)
+			cfg := driver.LaunchConfig{Grid: driver.D1(blocks), Block: driver.D1(64)}
+			ok(t, kernel(t, m, name).Launch(s, cfg, sliceOf(x), sliceOf(y)))
+			if err := wait(t, s); !errors.Is(err, driver.ErrContextLost) {
+				t.Errorf("the wait returned %v", err)
+			}
+			marker := "trap"
+			if name == "callee" {
+				marker = "trap of callee"
+			}
+			at := fmt.Sprintf("(counted/counted.go:%d)", marked(t, "counted", marker))
+			if f := emu.Findings(); len(f) != 1 || f[0].Kind != "trap" || !strings.Contains(f[0].Report, at) {
+				t.Errorf("the findings are %v, not a trap at %s", f, at)
+			}
+			_, _, _, _ = s.Close(), x.Close(), y.Close(), m.Close() // they fail with the same code
+		})
+	}
+}
