@@ -86,7 +86,7 @@ var layers = []layer{
 	{"ptx/gpu/math32", list(nil, "ptx/num", "ptx/gpu", "internal/softfloat"), all},
 	{"ptx/go2ptx", list(nil, "internal/softfloat", "ptx", "ptx/isa", "ptx/num", "ptx/build", "ptx/gpu", "ptx/gpu/", "ptx/go2ptx/internal/"), all},
 	{"ptx/go2ptx/internal/ir", list(nil, "ptx/num"), all},
-	{"ptx/go2ptx/internal/randgo", nil, all},
+	{"ptx/go2ptx/internal/randgo", list(nil, "internal/softfloat", "ptx/num", "ptx/gpu"), all},
 	{"ptx/go2ptx/internal/gofuncs", nil, all},
 	{"ptx/go2ptx/internal/difftest", nil, all},
 	{"ptx/go2ptx/internal/faulttest", nil, all},

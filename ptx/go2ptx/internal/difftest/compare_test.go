@@ -25,13 +25,13 @@ func sameFault(host, device string) bool {
 	}
 	kind, _, _ := strings.Cut(d[2], " ")
 	text := map[string]string{"index": "index out of range", "slice": "slice bounds out of range", "divide": "divide by zero", "shift": "negative shift amount",
-		"convert": "cannot convert slice", "panic": "gives up", "nil": "nil pointer"}[kind]
+		"convert": "cannot convert slice", "panic": "gives up", "nil": "nil pointer", "assert": "assertion failed"}[kind]
 	if text == "" || !strings.Contains(h[2], text) {
 		return false
 	}
 	values := number.FindAllString(d[2], -1)
 	for _, n := range number.FindAllString(h[2], -1) {
-		if !slices.Contains(values, n) && kind != "panic" {
+		if !slices.Contains(values, n) && kind != "panic" && kind != "assert" {
 			return false
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/randgo"
+	"github.com/purecuda/cuda/ptx/gpu"
 )
 
 // slice is a slice as a kernel's parameter.
@@ -67,9 +68,10 @@ func (m *memory) run(k *driver.Kernel, seed uint64) (randgo.Result, error) {
 	if err != nil {
 		return randgo.Result{}, err
 	}
-	cfg := driver.LaunchConfig{Grid: driver.Dim3{X: randgo.Blocks, Y: 1, Z: 1}, Block: driver.Dim3{X: randgo.Block, Y: 1, Z: 1}}
+	cfg := driver.LaunchConfig{Grid: driver.Dim3{X: randgo.Blocks, Y: 1, Z: 1}, Block: driver.Dim3{X: randgo.Block, Y: 1, Z: 1}, SharedMem: randgo.Dynamic}
+	w := randgo.W{A: int8(d.N), V: gpu.ViewAt[int32](m.ii.Ptr(), m.ii.Len()), M: gpu.View2DAt[float64](m.fd.Ptr(), randgo.Rows, randgo.Cols, randgo.Stride), B: int16(d.M)}
 	err = k.Launch(m.s, cfg, sliceOf(m.oi), sliceOf(m.of), sliceOf(m.og), sliceOf(m.cells), sliceOf(m.wide), sliceOf(m.ii), sliceOf(m.il), sliceOf(m.ib),
-		sliceOf(m.is), sliceOf(m.fs), sliceOf(m.fd), d.P, int64(d.N), d.M, d.X, d.Y)
+		sliceOf(m.is), sliceOf(m.fs), sliceOf(m.fd), d.P, int64(d.N), d.M, d.X, d.Y, w)
 	if err != nil {
 		return randgo.Result{}, err
 	}

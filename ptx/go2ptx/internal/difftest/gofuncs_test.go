@@ -15,6 +15,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/internal/gputest"
+	"github.com/purecuda/cuda/ptx/go2ptx"
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/gofuncs"
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/randgo"
 )
@@ -153,7 +154,7 @@ func TestGoFunctions(t *testing.T) {
 				t.Fatalf("%s: %v", name, err)
 			}
 			host := json.NewDecoder(strings.NewReader(string(printed)))
-			mod, err := c.LoadModule(compile(t, strings.TrimSuffix(name, "_test.go")+".go", strings.Replace(f.Text, "package main", "package gofuncs", 1)).PTX)
+			mod, err := c.LoadModule(compile(t, strings.TrimSuffix(name, "_test.go")+".go", strings.Replace(f.Text, "package main", "package gofuncs", 1), go2ptx.Config{NoFMA: true}).PTX)
 			if err != nil {
 				t.Fatalf("%s: %+v", name, err)
 			}

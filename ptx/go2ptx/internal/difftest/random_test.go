@@ -40,13 +40,58 @@ func wanted(t *testing.T) (n int, seed uint64) {
 	return n, seed
 }
 
-func compile(t *testing.T, name, text string) *go2ptx.Output {
+// targets are the lowest architectures of batches. Each lets the compiler use other instructions.
+var targets = []string{"", "sm_70", "sm_80", "sm_90"}
+
+func compile(t *testing.T, name, text string, cfg go2ptx.Config) *go2ptx.Output {
 	t.Helper()
-	out, err := go2ptx.Compile(go2ptx.Config{NoFMA: true, Package: go2ptx.Package{Path: "random", GoVersion: "1.25", Files: []go2ptx.File{{Name: name, Data: []byte(text)}}}})
+	cfg.Package = go2ptx.Package{Path: "random", GoVersion: "1.25", Files: []go2ptx.File{{Name: name, Data: []byte(text)}}}
+	out, err := go2ptx.Compile(cfg)
 	if err != nil {
 		t.Fatalf("%+v", err)
 	}
 	return out
+}
+
+// batch is the kernels of a file that are compiled together: those that may fuse multiplications and
+// additions, or the others.
+type batch struct {
+	seeds   []uint64
+	kernels []*randgo.Kernel
+	host    []randgo.Result
+	ptx     []byte
+}
+
+// newBatches generates kernels, runs them as Go, and compiles them.
+func newBatches(t *testing.T, first, end uint64) []*batch {
+	t.Helper()
+	var kernels []*randgo.Kernel
+	for i := first; i < end; i++ {
+		kernels = append(kernels, randgo.New(fmt.Sprintf("k%d", i), i))
+	}
+	host, err := randgo.Host("../../../..", kernels, first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := randgo.File("random", kernels)
+	target := targets[first/perFile%uint64(len(targets))]
+	var all []*batch
+	for _, fuses := range []bool{false, true} {
+		b := &batch{}
+		text := text
+		for i, k := range kernels {
+			if k.Fuses == fuses {
+				b.seeds, b.kernels, b.host = append(b.seeds, first+uint64(i)), append(b.kernels, k), append(b.host, host[i])
+			} else { // the lines stay the same, because faults name them
+				text = strings.Replace(text, fmt.Sprintf("//gpu:kernel block=%d\nfunc %s(", randgo.Block, k.Name), "//\nfunc "+k.Name+"(", 1)
+			}
+		}
+		if len(b.seeds) > 0 {
+			b.ptx = compile(t, "kernels.go", text, go2ptx.Config{NoFMA: !fuses, Target: target}).PTX
+			all = append(all, b)
+		}
+	}
+	return all
 }
 
 // Random kernels must give the same bits and the same faults on a device as in Go.
@@ -57,61 +102,57 @@ func TestRandomKernels(t *testing.T) {
 	n, seed := wanted(t)
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		m := newMemory(t, c)
-		uses := map[string]int{}
-		faults, converge, wrong := 0, 0, 0
+		var all tally
 		for first := seed; first < seed+uint64(n); first += perFile {
-			var kernels []*randgo.Kernel
-			for i := first; i < min(first+perFile, seed+uint64(n)); i++ {
-				k := randgo.New(fmt.Sprintf("k%d", i), i)
-				for u, n := range k.Uses {
-					uses[u] += n
+			for _, b := range newBatches(t, first, min(first+perFile, seed+uint64(n))) {
+				if dir := os.Getenv(Save); dir != "" {
+					save(t, dir, b)
 				}
-				if k.Converges {
-					converge++
-				}
-				kernels = append(kernels, k)
-			}
-			host, err := randgo.Host("../../../..", kernels, first)
-			if err != nil {
-				t.Fatal(err)
-			}
-			out := compile(t, "kernels.go", randgo.File("random", kernels))
-			if dir := os.Getenv(Save); dir != "" {
-				save(t, dir, first, out.PTX, host)
-			}
-			mod, err := c.LoadModule(out.PTX)
-			if err != nil {
-				t.Fatalf("%+v", err)
-			}
-			t.Cleanup(func() { mod.Close() })
-			for i, k := range kernels {
-				kernel, err := mod.Kernel(k.Name)
-				if err != nil {
-					t.Fatal(err)
-				}
-				device, err := m.run(kernel, first+uint64(i))
-				if err != nil {
-					t.Fatalf("%s: %v", k.Name, err)
-				}
-				if host[i].Fault != "" {
-					faults++
-				}
-				if d := difference(host[i], device); d != "" {
-					if wrong++; wrong <= 20 {
-						t.Errorf("%s: %s", k.Name, d)
-					}
-				}
-			}
-			if err := mod.Close(); err != nil {
-				t.Fatal(err)
+				all.run(t, c, m, b)
 			}
 		}
-		t.Logf("%d kernels, %d of them with barriers, shuffles and atomics, %d faults, %d constructs, %d wrong", n, converge, faults, len(uses), wrong)
-		if 100*converge < 30*n || faults == 0 {
-			t.Errorf("%d of %d kernels converge, %d fault", converge, n, faults)
+		t.Logf("%d kernels, %d of them with barriers, shuffles and atomics, %d faults, %d wrong", n, all.converge, all.faults, all.wrong)
+		if 100*all.converge < 30*n || all.faults == 0 {
+			t.Errorf("%d of %d kernels converge, %d fault", all.converge, n, all.faults)
 		}
 		if err := m.s.Wait(context.Background()); err != nil {
 			t.Error(err)
 		}
 	})
+}
+
+// tally counts kernels.
+type tally struct{ faults, converge, wrong int }
+
+// run runs a batch on a device.
+func (a *tally) run(t *testing.T, c *driver.Context, m *memory, b *batch) {
+	mod, err := c.LoadModule(b.ptx)
+	if err != nil {
+		t.Fatalf("%+v", err)
+	}
+	t.Cleanup(func() { mod.Close() })
+	for i, k := range b.kernels {
+		kernel, err := mod.Kernel(k.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		device, err := m.run(kernel, b.seeds[i])
+		if err != nil {
+			t.Fatalf("%s: %v", k.Name, err)
+		}
+		if b.host[i].Fault != "" {
+			a.faults++
+		}
+		if k.Converges {
+			a.converge++
+		}
+		if d := difference(b.host[i], device); d != "" {
+			if a.wrong++; a.wrong <= 20 {
+				t.Errorf("%s: %s", k.Name, d)
+			}
+		}
+	}
+	if err := mod.Close(); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -21,23 +21,23 @@ const Save = "PURECUDA_SAVED_KERNELS"
 
 // saved is a file of kernels.
 type saved struct {
-	First uint64
+	Seeds []uint64
 	PTX   string
 	// Want has, for each kernel, Go's panic or the hash of its outputs.
 	Want []string
 }
 
-func save(t *testing.T, dir string, first uint64, ptx []byte, host []randgo.Result) {
+func save(t *testing.T, dir string, batch *batch) {
 	t.Helper()
-	s := saved{First: first, PTX: string(ptx)}
-	for _, h := range host {
+	s := saved{Seeds: batch.seeds, PTX: string(batch.ptx)}
+	for _, h := range batch.host {
 		s.Want = append(s.Want, want(h))
 	}
 	b, err := json.Marshal(s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.json", first)), b, 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.json", s.Seeds[0])), b, 0o666); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -93,7 +93,7 @@ func TestSavedKernels(t *testing.T) {
 				one.Lock()
 				defer one.Unlock()
 				for i, w := range s.Want {
-					n := s.First + uint64(i)
+					n := s.Seeds[i]
 					k, err := mod.Kernel(fmt.Sprintf("k%d", n))
 					if err != nil {
 						t.Error(err)

@@ -103,8 +103,16 @@ func convertRound(c *icall) []leaf {
 		r.Round = ir.Round(mode)
 		return []leaf{r}
 	case fromFloat:
-		r := c.opAux(ir.OpFInt, v.Type, mode, v)
-		return []leaf{c.floatToInt(r, c.l.layout(to).leaf.mem, isSigned(to))}
+		m := c.l.layout(to).leaf.mem
+		r := c.floatToInt(c.opAux(ir.OpFInt, v.Type, mode, v), m, isSigned(to))
+		if v.Type == ir.TF64 || m == ir.M64 { // here cvt makes a NaN the highest bit
+			nan := int64(1) << (8*m.Size() - 1)
+			if isSigned(to) {
+				nan = -nan
+			}
+			r = c.sel(c.fcmp(ir.Ne, v, v), c.num(r.Type, nan), r)
+		}
+		return []leaf{r}
 	}
 	return []leaf{c.limitInt(v, from, to)}
 }

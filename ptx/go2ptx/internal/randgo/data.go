@@ -6,6 +6,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/purecuda/cuda/ptx/gpu"
 )
 
 // R and P are types of parameters.
@@ -24,6 +26,14 @@ type P struct {
 	Q [3]int16
 	R R
 	E bool
+}
+
+// W is a parameter with views of inputs.
+type W struct {
+	A int8
+	V gpu.View[int32]
+	M gpu.View2D[float64]
+	B int16
 }
 
 // Data is what a kernel reads and writes.
@@ -85,6 +95,18 @@ func NewData(seed uint64) *Data {
 	d.P = P{int32(i()), uint16(i()), int8(i()), uint64(i()), float32(f()), f(), [3]int16{int16(i()), int16(i()), int16(i())}, R{uint8(i()), i()}, r.IntN(2) == 0}
 	d.N, d.M, d.X, d.Y = r.IntN(120), uint32(i()), float32(f()), f()
 	return d
+}
+
+// The matrix of the views has Rows rows of Cols elements, Stride elements apart.
+const (
+	Rows   = 5
+	Cols   = 7
+	Stride = 9
+)
+
+// Views returns the parameter with views for plain Go.
+func (d *Data) Views() W {
+	return W{int8(d.N), gpu.ViewOf(d.II), gpu.View2DOf(d.FD, Rows, Cols, Stride), int16(d.M)}
 }
 
 // Outputs are the bytes of what a kernel wrote. All NaNs are the same.

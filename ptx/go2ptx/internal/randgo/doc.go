@@ -1,15 +1,16 @@
 // Package randgo writes random kernels in Go, to compare the compiler with Go itself.
 //
-// A kernel never depends on an order that Go or the GPU leaves open: threads write to their own
-// elements, atomic operations commute, and their old values are not used. Only one thread can
-// fault. What memory holds after a fault is not compared.
+// A kernel never depends on an order that Go or the GPU leaves open. Threads write to their own
+// elements. Atomic operations on elements that threads share commute, and their old values are not
+// used. Only one thread can fault, after the last barrier. What memory holds after a fault is not
+// compared.
 package randgo
 
 import "math/rand/v2"
 
 // Signature is what follows the name of each kernel.
 const Signature = `(t gpu.Thread, oi []int64, of []float64, og []float32, cells []int32, wide []uint64, ` +
-	`ii []int32, il []int64, ib []uint8, is []int16, fs []float32, fd []float64, p P, n int, m uint32, x float32, y float64)`
+	`ii []int32, il []int64, ib []uint8, is []int16, fs []float32, fd []float64, p P, n int, m uint32, x float32, y float64, w W)`
 
 // Kernel is the text of a kernel and of what it calls.
 type Kernel struct {
@@ -19,7 +20,9 @@ type Kernel struct {
 	Faults bool
 	// Converges means that it has barriers, shuffles, atomics and loops with counts per thread.
 	Converges bool
-	Uses      map[string]int // language constructs, for coverage
+	// Fuses means that its results are the same where multiplications and additions are fused.
+	Fuses bool
+	Uses  map[string]int // language constructs, for coverage
 }
 
 // Prelude declares what the kernels of a file share.
@@ -125,6 +128,57 @@ func ack(m, n int) int {
 	}
 	return ack(m-1, ack(m, n-1))
 }
+
+func both(a, b int64) (int32, uint8, float32) { return int32(a - b), uint8(a ^ b), float32(a) }
+
+//gpu:noinline
+func bothCalled(a, b int64) (int32, uint8, float32) { return int32(a + b), uint8(a &^ b), float32(b) }
+
+//gpu:noinline
+func halve(h num.F16, k num.BF16, ok bool) (num.F16, bool) {
+	if ok {
+		return h.Mul(num.To[num.F16](0.5)), k.Less(num.To[num.BF16](h))
+	}
+	return num.To[num.F16](k), !ok && h.IsNaN()
+}
+
+func divide(a, b int32) int32 { return a / b }
+
+//gpu:noinline
+func divideCalled(a, b int32) int32 { return a / b }
+
+//gpu:noinline
+func bump(p *int32, q *int32, by int32) int32 {
+	*p += by
+	old := *q
+	*p ^= old
+	return old + *q
+}
+
+func rotate[T number](t gpu.Thread, tile *[64]T, v T, by int) T {
+	tile[t.ThreadX()] = v
+	t.Sync()
+	v = tile[(t.ThreadX()+by)%64]
+	t.Sync()
+	return v
+}
+
+//gpu:noinline
+func rotateCalled[T number](t gpu.Thread, tile *[64]T, v T, by int) T {
+	tile[t.ThreadX()] = v
+	t.Sync()
+	v -= tile[(t.ThreadX()+by)%64]
+	t.Sync()
+	return v
+}
+
+var scratch gpu.Global[[128]int64]
+
+var scratch32 gpu.Global[[128]uint32]
+
+var seeds = gpu.GlobalOf([4]int64{3, -1, 1 << 40, -77})
+
+var limits = gpu.ConstantOf([8]int16{1, -2, 30, -400, 5000, -6000, 7, 8})
 
 var primes = [12]uint16{2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37}
 

@@ -127,15 +127,23 @@ func (g *gen) operand(t typ, depth int) string {
 
 func (g *gen) floatExpr(t typ, depth int) string {
 	a := g.expr(t, depth-1)
-	switch g.n(14) {
+	switch g.n(16) {
 	case 0, 1, 2:
 		return fmt.Sprintf("(%s + %s)", a, g.operand(t, depth-1))
 	case 3, 4:
 		return fmt.Sprintf("(%s - %s)", a, g.operand(t, depth-1))
 	case 5, 6, 7:
+		if g.k.Fuses {
+			if g.chance(50) {
+				return g.exact(t)
+			}
+			return fmt.Sprintf("%s(%s * %s)", t, a, g.operand(t, depth-1))
+		}
 		return fmt.Sprintf("(%s * %s)", a, g.operand(t, depth-1))
 	case 8:
 		return fmt.Sprintf("(%s / %s)", a, g.expr(t, depth-1))
+	case 14, 15:
+		return g.rounded(t, a)
 	case 9:
 		return fmt.Sprintf("(-%s)", a)
 	case 10:
@@ -162,7 +170,9 @@ func (g *gen) floatExpr(t typ, depth int) string {
 
 func (g *gen) intExpr(t typ, depth int) string {
 	a := g.expr(t, depth-1)
-	switch g.n(17) {
+	switch g.n(19) {
+	case 16, 17:
+		return g.intrinsic(t, a)
 	case 0, 1, 2:
 		return fmt.Sprintf("(%s + %s)", a, g.operand(t, depth-1))
 	case 3, 4:
@@ -235,7 +245,7 @@ func (g *gen) bits(t typ, a string) string {
 
 // call calls a function of the prelude or a generated one.
 func (g *gen) call(t typ, depth int) string {
-	switch g.n(12) {
+	switch g.n(14) {
 	case 8, 9, 10:
 		if s, ok := g.helperCall(t, depth); ok {
 			return s
@@ -247,6 +257,9 @@ func (g *gen) call(t typ, depth int) string {
 		g.use("recursion")
 		return g.convert(fmt.Sprintf("ack(int(%s&1), int(%s&3))", g.atom("uint8"), g.atom("uint8")), "int", t)
 	case 2:
+		if g.k.Fuses {
+			return g.exact(t)
+		}
 		g.use("method of a struct")
 		return g.convert(fmt.Sprintf("vec{%s, %s, 2}.dot(vec{%s, 1, %s})", g.atom("float32"), g.atom("float32"), g.atom("float32"), g.atom("float32")), "float32", t)
 	case 3:
@@ -268,10 +281,8 @@ func (g *gen) call(t typ, depth int) string {
 		g.use("math.Float32bits")
 		v := g.atom("float32")
 		return g.convert(fmt.Sprintf("func(v float32) uint32 { if v != v { return 5 }; return math.Float32bits(v) }(%s)", v), "uint32", t)
-	case 7:
-		g.use("num.F16")
-		h := pick(g, []string{"num.F16", "num.BF16"})
-		return g.convert(fmt.Sprintf("num.%s(num.To[%s](%s), num.To[%s](%s)).Float32()", pick(g, []string{"Add", "Mul", "Sub"}), h, g.atom("float32"), h, g.atom("float32")), "float32", t)
+	default:
+		return g.half(t)
 	}
 	return g.atom(t)
 }

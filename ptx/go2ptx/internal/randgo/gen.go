@@ -56,6 +56,7 @@ type gen struct {
 	count    int
 	depth    int // of statements
 	loops    int
+	shared   int // bytes of static shared memory, at most
 	budget   int
 	helpers  []helper
 	inHelper bool // where the kernel's parameters are not in scope
@@ -99,8 +100,9 @@ func (g *gen) block(n int) {
 }
 
 func (g *gen) kernel() {
-	g.k.Faults = g.chance(15)
+	g.k.Faults = g.chance(25)
 	g.k.Converges = g.chance(45)
+	g.k.Fuses = g.chance(20)
 	g.inHelper = true
 	g.functions()
 	g.inHelper = false
@@ -144,41 +146,7 @@ func (g *gen) kernel() {
 func (g *gen) fault(thread int) {
 	g.line("if g == %d {", thread)
 	g.indent++
-	a := pick(g, g.arrays[:4]) // integers: Go leaves float to integer open outside of the range
-	switch g.n(9) {
-	case 0:
-		g.use("fault index")
-		g.line("oi[g*4] += int64(%s[%s])", a.name, g.expr("int", 2))
-	case 1:
-		g.use("fault slice")
-		g.line("oi[g*4] += int64(len(%s[%s:%s]))", a.name, g.expr("int8", 1), g.expr("int16", 1))
-	case 2:
-		g.use("fault divide")
-		t := pick(g, ints)
-		g.line("oi[g*4] += int64(%s / (%s & 1))", g.atom(t), g.atom(t))
-	case 3:
-		g.use("fault shift")
-		g.line("oi[g*4] += int64(%s) << %s", g.atom("int64"), g.expr(pick(g, []typ{"int8", "int32", "int64"}), 1))
-	case 4:
-		g.use("fault convert")
-		g.line("oi[g*4] += int64((*[%d]%s)(%s[%s&63:])[1])", 2+g.n(60), a.elem, a.name, g.expr("int", 1))
-	case 5:
-		g.use("fault panic")
-		g.line("if %s { panic(\"kernel %s gives up\") }", g.cond(2), g.name)
-	case 6:
-		g.use("fault remainder")
-		t := pick(g, ints)
-		g.line("oi[g*4] += int64(%s %% (%s >> %d))", g.atom(t), g.atom(t), g.n(8))
-	case 7:
-		g.use("fault index")
-		v := g.fresh("fa")
-		g.line("var %s [8]int32", v)
-		g.line("%s[%s&15]++", v, g.expr("uint8", 2))
-		g.line("oi[g*4] += int64(%s[%s&7])", v, g.expr("uint8", 1))
-	case 8:
-		g.use("fault three-index slice")
-		g.line("oi[g*4] += int64(cap(%s[%s:%s:%s]))", a.name, g.expr("uint8", 1), g.expr("uint8", 1), g.expr("uint8", 1))
-	}
+	g.faultOf(g.n(17))
 	g.indent--
 	g.line("}")
 }

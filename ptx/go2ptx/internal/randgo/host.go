@@ -152,8 +152,8 @@ func main() {
 	for i, k := range kernels {
 		d := NewData(%d + uint64(i))
 		err := gpu.Run(gpu.D1(Blocks), gpu.D1(Block), func(t gpu.Thread) {
-			k(t, d.OI, d.OF, d.OG, d.Cells, d.Wide, d.II, d.IL, d.IB, d.IS, d.FS, d.FD, d.P, d.N, d.M, d.X, d.Y)
-		})
+			k(t, d.OI, d.OF, d.OG, d.Cells, d.Wide, d.II, d.IL, d.IB, d.IS, d.FS, d.FD, d.P, d.N, d.M, d.X, d.Y, d.Views())
+		}, gpu.SharedSize(Dynamic))
 		var r Result
 		if p := (*gpu.Panic)(nil); errors.As(err, &p) {
 			r.Fault = fmt.Sprintf("%%s:%%d: %%v", filepath.Base(p.Frame.File), p.Frame.Line, p.Value)

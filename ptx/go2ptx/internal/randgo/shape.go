@@ -8,5 +8,6 @@ const (
 	Ints    = 4 // results of a thread
 	Floats  = 2 // and as many float32
 	Cells   = 16
-	Inputs  = 97 // elements of each input
+	Inputs  = 97        // elements of each input
+	Dynamic = 8 * Block // bytes of dynamic shared memory
 )

@@ -12,7 +12,7 @@ func (g *gen) statement() {
 		g.assign()
 		return
 	}
-	switch g.n(26) {
+	switch g.n(42) {
 	case 0, 1, 2, 3:
 		g.declare()
 	case 4, 5, 6, 7:
@@ -41,8 +41,10 @@ func (g *gen) statement() {
 		g.generic()
 	case 24:
 		g.labelled()
-	default:
+	case 25:
 		g.copyClear()
+	default:
+		g.special()
 	}
 }
 
@@ -104,7 +106,7 @@ func (g *gen) assign() {
 	case g.chance(20):
 		g.line("%s%s", to, pick(g, []string{"++", "--"}))
 	case t.isFloat():
-		g.line("%s %s %s", to, pick(g, []string{"+=", "-=", "*="}), g.expr(t, 2))
+		g.line("%s %s %s", to, pick(g, g.floatAssigns()), g.expr(t, 2))
 	default:
 		g.line("%s %s %s", to, pick(g, []string{"+=", "-=", "*=", "^=", "|=", "&=", "&^="}), g.expr(t, 2))
 	}
@@ -301,6 +303,10 @@ func (g *gen) structure() {
 		g.line("_ = %s", v)
 		g.vars = append(g.vars, variable{v + ".U", "uint8", false}, variable{v + ".V", "int64", false})
 	case 2:
+		if g.k.Fuses { // its products could be fused
+			g.assign()
+			return
+		}
 		g.use("method with a pointer")
 		g.line("%s := vec{%s, %s, 1}", s, g.expr("float32", 1), g.expr("float32", 1))
 		g.line("%s.scale(%s)", s, g.expr("float32", 1))
@@ -472,84 +478,9 @@ func (g *gen) copyClear() {
 		b := g.fresh("a")
 		g.line("%s := %s", b, a.name)
 		g.line("%s[%s] = %s", b, g.inside(array{name: b, len: a.len}), g.expr(a.elem, 2))
-		g.line("if %s != %s { %s[0]++ }", b, a.name, b)
+		if a.len <= 64 { // larger arrays cannot be compared in kernels
+			g.line("if %s != %s { %s[0]++ }", b, a.name, b)
+		}
 		g.arrays = append(g.arrays, array{name: b, elem: a.elem, len: a.len})
-	}
-}
-
-// convergent writes a barrier, a shuffle, a vote or an atomic operation.
-func (g *gen) convergent() {
-	v := g.fresh("v")
-	switch g.n(9) {
-	case 0, 1:
-		g.use("barrier")
-		t := g.anyType()
-		s := g.fresh("tile")
-		g.line("%s := gpu.Shared[[%d]%s](t)", s, Block, t)
-		g.line("%s[r] = %s", s, g.expr(t, 3))
-		g.line("t.Sync()")
-		g.line("%s := %s[(r+%d)%%%d]", v, s, 1+g.n(Block), Block)
-		if g.chance(50) {
-			g.line("for i := range %d { %s += %s[(r^i)&%d] }", 1+g.n(6), v, s, Block-1)
-		}
-		g.line("t.Sync()")
-		g.add(v, t)
-	case 2:
-		g.use("barrier in a loop")
-		s := g.fresh("tile")
-		t := pick(g, ints)
-		g.line("%s := gpu.Shared[[%d]%s](t)", s, Block, t)
-		g.line("%s[r] = %s", s, g.expr(t, 2))
-		g.line("for d := %d; d > 0; d /= 2 {", Block/2)
-		g.line("\tt.Sync()")
-		g.line("\tif r < d { %s[r] += %s[r+d] }", s, s)
-		g.line("}")
-		g.line("t.Sync()")
-		g.line("%s := %s[0]", v, s)
-		g.line("t.Sync()")
-		g.add(v, t)
-	case 3, 4:
-		g.use("shuffle")
-		t := pick(g, []typ{"int32", "uint32", "int64", "uint64", "float32", "float64"})
-		f := pick(g, []string{"ShuffleXor", "ShuffleUp", "ShuffleDown", "Shuffle"})
-		g.line("%s := gpu.%s(t, %s, %d)", v, f, g.expr(t, 3), g.n(32))
-		g.add(v, t)
-	case 5:
-		g.use("vote")
-		g.line("%s := gpu.Ballot(t, %s)", v, g.cond(2))
-		g.add(v, "uint32")
-	case 6:
-		g.use("atomic in divergent code")
-		f := pick(g, []string{"AtomicAdd", "AtomicMax", "AtomicMin", "AtomicOr", "AtomicXor", "AtomicAnd"})
-		i := g.n(Cells)
-		group := map[string]int{"AtomicAdd": 0, "AtomicMax": 1, "AtomicMin": 2, "AtomicOr": 3, "AtomicXor": 4, "AtomicAnd": 5}[f]
-		i = group*2 + i%2
-		g.line("if %s {", g.cond(2))
-		if g.chance(60) {
-			g.line("\tgpu.%s(&cells[%d], %s)", f, i, g.expr("int32", 2))
-		} else {
-			g.line("\tgpu.%s(&wide[%d], %s)", f, i, g.expr("uint64", 2))
-		}
-		g.line("}")
-	case 7:
-		g.use("atomic in shared memory")
-		s := g.fresh("sum")
-		g.line("%s := gpu.Shared[[4]uint32](t)", s)
-		g.line("if r < 4 { %s[r] = 0 }", s)
-		g.line("t.Sync()")
-		g.line("for range %s { gpu.AtomicAdd(&%s[(%s)&3], %s) }", g.turns(), s, g.index(), g.expr("uint32", 2))
-		g.line("t.Sync()")
-		g.line("%s := %s[r&3]", v, s)
-		g.line("t.Sync()")
-		g.add(v, "uint32")
-	case 8:
-		g.use("convergent code in a uniform branch")
-		g.line("%s := %s", v, g.expr("int32", 2))
-		g.line("if n %s %d {", pick(g, []string{">", "<", "!="}), g.n(100))
-		g.line("\t%s += gpu.ShuffleXor(t, %s, %d)", v, v, 1+g.n(31))
-		g.line("} else {")
-		g.line("\t%s -= gpu.ShuffleDown(t, %s, %d)", v, v, 1+g.n(31))
-		g.line("}")
-		g.add(v, "int32")
 	}
 }

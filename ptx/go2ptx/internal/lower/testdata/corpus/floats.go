@@ -1,6 +1,10 @@
 package corpus
 
-import "math"
+import (
+	"math"
+
+	"github.com/purecuda/cuda/ptx/gpu"
+)
 
 func Floats(a, b float64) (float64, float64, float64, float64, float64) {
 	return a + b, a - b, float64(a * b), a / b, -a
@@ -60,4 +64,12 @@ func Complex64(a, b, c, d int8) (complex64, float32, float32) {
 func Complex64Div(a, b, c, d float32) complex64 { return complex(a, b) / complex(c, d) }
 func ComplexEqual(a, b, c float64) (bool, bool) {
 	return complex(a, b) == complex(a, c), complex128(complex64(complex(a, 1))) != complex(b, 1)
+}
+func Convert32(x float32) (int8, uint16, int32, uint32, int64, uint64) {
+	return gpu.Convert[int8](x, gpu.ToZero), gpu.Convert[uint16](x, gpu.ToNearestEven), gpu.Convert[int32](x, gpu.ToNegativeInf),
+		gpu.Convert[uint32](x, gpu.ToPositiveInf), gpu.Convert[int64](x, gpu.ToZero), gpu.Convert[uint64](x, gpu.ToZero)
+}
+func Convert64(x float64) (int8, uint8, uint16, int32, uint32, int64, uint64) {
+	return gpu.Convert[int8](x, gpu.ToZero), gpu.Convert[uint8](x, gpu.ToZero), gpu.Convert[uint16](x, gpu.ToNearestEven), gpu.Convert[int32](x, gpu.ToNegativeInf),
+		gpu.Convert[uint32](x, gpu.ToPositiveInf), gpu.Convert[int64](x, gpu.ToZero), gpu.Convert[uint64](x, gpu.ToZero)
 }

@@ -28,6 +28,8 @@ var Funcs = []any{
 	Round32,
 	Widen32,
 	Pinned,
+	Convert32,
+	Convert64,
 	Bits,
 	Math,
 	MathBool,
