@@ -20,6 +20,9 @@ type compiled struct {
 	remarks []Remark
 }
 
+// verify is set by tests: the intermediate form is checked after each step.
+var verify = false
+
 func compile(p *source.Program, cfg Config) (*compiled, error) {
 	if _, ok := ptx.ParseTarget(cfg.Target); !ok && cfg.Target != "" {
 		return nil, fmt.Errorf("go2ptx: %q is not a target such as sm_80", cfg.Target)
@@ -32,7 +35,12 @@ func compile(p *source.Program, cfg Config) (*compiled, error) {
 	if err := errs.Err(); err != nil {
 		return nil, err
 	}
-	if err := opt.Module(m, opt.Options{}); err != nil {
+	if verify {
+		if err := m.Verify(); err != nil {
+			return nil, fmt.Errorf("go2ptx: the compiler failed: %w", err)
+		}
+	}
+	if err := opt.Module(m, opt.Options{Verify: verify}); err != nil {
 		return nil, fmt.Errorf("go2ptx: the compiler failed: %w", err)
 	}
 	lines := emit.NoLines

@@ -83,7 +83,7 @@ func (f *frame) binary(n ast.Node, op token.Token, x, y val, t types.Type) val {
 		return single(t, f.op(floatOps[op], a.Type, a, b))
 	}
 	if !isInteger(t) {
-		f.errorf(n, "unsupported", "the operator "+op.String()+" for "+f.typeText(t))
+		f.errorf(n, "internal", "no operator "+op.String()+" for "+f.typeText(t))
 		return f.zeroOf(t)
 	}
 	return single(t, f.intOp(op, a, b, t))
@@ -232,7 +232,7 @@ func (f *frame) equal(n ast.Node, x, y val) *ir.Value {
 	case *types.Array:
 		lay := f.l.layout(t)
 		if lay.big() {
-			f.errorf(n, "unsupported", "the comparison of arrays with more than 64 numbers")
+			f.errorf(n, "array-compare")
 			return f.bool(false)
 		}
 		r := f.bool(true)

@@ -145,7 +145,7 @@ func (f *frame) methodCallee(e *ast.SelectorExpr) *callee {
 		}
 	}
 	if !ok {
-		f.errorf(e, "unsupported", "the method "+e.Sel.Name)
+		f.errorf(e, "internal", "no method "+e.Sel.Name)
 		return nil
 	}
 	return f.bindMethod(e, x, fn, path)
@@ -207,7 +207,7 @@ func (f *frame) methodExpr(e *ast.SelectorExpr, s *types.Selection) val {
 	obj, _, _ := types.LookupFieldOrMethod(recv, true, f.pkg.Types, e.Sel.Name)
 	fn, ok := obj.(*types.Func)
 	if !ok || types.IsInterface(recv) || len(s.Index()) != 1 {
-		f.errorf(e, "unsupported", "this method expression")
+		f.errorf(e, "method-expr")
 		return f.zeroOf(t)
 	}
 	in := instance{fn: fn.Origin()}

@@ -26,7 +26,7 @@ func (f *frame) composite(e *ast.CompositeLit, t types.Type) val {
 		f.errorf(e, "map")
 		return f.zeroOf(t)
 	}
-	f.errorf(e, "unsupported", "a literal of this type")
+	f.errorf(e, "internal", "a literal of "+f.typeText(t))
 	return f.zeroOf(t)
 }
 

@@ -179,7 +179,7 @@ func (f *frame) leave(from *scope, key exitKey) {
 		f.jump(f.ret)
 		return
 	}
-	f.l.errorf(f.l.now, "goto-into")
+	f.l.errorf(f.l.now, "internal", "no place for "+key.tok.String())
 	f.stop()
 }
 

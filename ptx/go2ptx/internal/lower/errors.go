@@ -30,40 +30,38 @@ type Refusal struct {
 // Refusals are all reasons, for documentation and tests.
 var Refusals = []Refusal{
 	{"append", "append may need to allocate memory", "write to an index of a slice or array with enough elements"},
+	{"array-compare", "arrays with more than 64 numbers cannot be compared", "compare the elements in a loop"},
 	{"assign-table", "the variable is in constant memory", "use gpu.Global for a variable that kernels change"},
 	{"assign-var", "a kernel cannot change the package-level variable %s", "declare it as a gpu.Global"},
-	{"builtin", "%s is not available in kernels", ""},
+	{"builtin", "%s is not available in kernels", "write to memory that the host reads"},
 	{"cap-make", "the size of make is not a constant", "use a constant size, or pass the memory to the kernel"},
 	{"chan", "channels are not available in kernels", "use barriers and shared memory"},
-	{"const-arg", "the argument %s of %s must be a constant", ""},
+	{"const-arg", "the argument %s of %s must be a constant", "choose between calls with a switch"},
 	{"defer", "defer is not available in kernels", "call the function at the end"},
 	{"func-in-memory", "a function or interface cannot be stored in memory", "pass functions only to functions, and index arrays of functions with constants"},
 	{"func-known", "the function or interface is known only when the kernel runs", "use a switch between calls"},
 	{"func-param", "a recursive or noinline function cannot have a parameter or result of type %s", "pass numbers and slices"},
 	{"go", "goroutines are not available in kernels", "launch more threads"},
-	{"goto-into", "goto cannot be compiled here", "use a loop or a function"},
-	{"heap", "the value may outlive the function, which needs an allocation", "pass memory to the kernel, or use gpu.Shared"},
-	{"iface-conv", "the conversion to %s needs an interface that is known only when the kernel runs", ""},
 	{"init-var", "the initial value of %s is not known when the kernel is compiled", "use a composite literal of constants, or a parameter"},
 	{"internal", "the compiler failed: %s", "please report it with the source"},
-	{"intrinsic", "%s cannot be used here", ""},
 	{"local-escapes", "the address of a local variable is stored in memory that outlives the thread", "store a copy of the value"},
 	{"local-outlives", "the address of a variable is used after the iteration of the loop in which it is declared", "declare the variable before the loop"},
 	{"map", "maps are not available in kernels", "use slices with sorted keys, or an array"},
+	{"method-expr", "a method expression of an interface or an embedded type cannot be used", "write a function literal that calls the method"},
 	{"no-body", "the function %s has no Go code that can be compiled", "write it in Go, or use gpu.Extern for PTX"},
+	{"num-field", "the field of a number has no address", "copy the field to a variable"},
 	{"panic-value", "the message of panic must be a constant string", "use gpu.Assert or a constant"},
 	{"recover", "recover is not available in kernels", "a panic ends the thread with a fault"},
 	{"recursive-closure", "a function literal cannot call itself", "declare a function"},
 	{"select", "select is not available in kernels", "use barriers and shared memory"},
 	{"string-build", "strings cannot be built in kernels", "use constant strings"},
+	{"string-order", "the order of strings that are not constant is not available in kernels", "compare the strings for equality, or compare bytes"},
+	{"string-range", "range over a string that is not constant is not available in kernels", "range over a []byte, or over a constant string"},
 	{"too-large", "the kernel is too large when all calls are inlined", "mark large functions with //gpu:noinline"},
 	{"type", "the type %s is not available in kernels", "%s"},
 	{"type-switch", "the dynamic type is known only when the kernel runs", "use a type parameter, or a switch on a number"},
-	{"type-param", "the type arguments of %s are not known", "call it with explicit type arguments"},
 	{"unsafe", "unsafe.%s is not available in kernels", "use indices and slices"},
-	{"unsupported", "%s is not supported in kernels", ""},
-	{"var-func", "%s has no value that is known when the kernel is compiled", "declare a function"},
-	{"gpu-ptx", "%s", ""},
+	{"gpu-ptx", "%s", "%s"},
 }
 
 func refusal(id string) Refusal {
@@ -85,7 +83,7 @@ func (l *lowerer) errorf(pos token.Pos, id string, args ...any) {
 	at.Offset = 0
 	e := &Error{Pos: at, ID: id, Advice: r.Advice, Message: r.Message}
 	switch {
-	case id == "type" && len(args) == 2:
+	case r.Advice == "%s" && len(args) == 2:
 		e.Message, e.Advice = fmt.Sprintf(r.Message, args[0]), fmt.Sprint(args[1])
 	case len(args) > 0:
 		e.Message = fmt.Sprintf(r.Message, args...)

@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
@@ -63,7 +64,7 @@ func (f *frame) expr(e ast.Expr) val {
 		}
 		return r[0]
 	}
-	f.errorf(e, "unsupported", "the expression")
+	f.errorf(e, "internal", fmt.Sprintf("an expression %T", e))
 	return f.zeroOf(f.typeOf(e))
 }
 
@@ -77,7 +78,7 @@ func (f *frame) ident(e *ast.Ident) val {
 	case *types.Var:
 		return f.load(f.loc(e))
 	}
-	f.errorf(e, "unsupported", e.Name)
+	f.errorf(e, "internal", "no value of "+e.Name)
 	return f.zeroOf(f.typeOf(e))
 }
 
@@ -153,7 +154,7 @@ func (f *frame) addr(n ast.Node, x loc) leaf {
 	case x.none:
 		return f.undef(ir.TPtr)
 	case x.bits:
-		f.errorf(n, "unsupported", "the address of this field")
+		f.errorf(n, "num-field")
 		return f.undef(ir.TPtr)
 	case x.v != nil:
 		return place{x.v, x.off}
@@ -172,7 +173,7 @@ func (f *frame) selector(e *ast.SelectorExpr) val {
 		case *types.Var:
 			return f.load(f.identLoc(e.Sel))
 		}
-		f.errorf(e, "unsupported", e.Sel.Name)
+		f.errorf(e, "internal", "no value of "+e.Sel.Name)
 		return f.zeroOf(f.typeOf(e))
 	}
 	switch s.Kind() {

@@ -26,7 +26,7 @@ func (f *frame) ptx(call *ast.CallExpr, in instance, pure bool) []val {
 	for _, e := range call.Args[1:] {
 		o, ok := f.ptxOperand(e)
 		if !ok {
-			f.errorf(e, "gpu-ptx", "an operand of inline PTX must be a call of gpu.Out, InOut, In, Addr or SharedAddr")
+			f.errorf(e, "gpu-ptx", "the operand of inline PTX is not a call of a function for operands", "call gpu.Out, InOut, In, Addr or SharedAddr")
 			return nil
 		}
 		operands = append(operands, o)
@@ -83,7 +83,7 @@ func (f *frame) emitPTX(n ast.Node, text string, operands []operand, pure bool) 
 			x := f.deref(n, o.v)
 			lay := f.l.layout(x.typ)
 			if lay.leaf == nil || lay.leaf.mem == ir.MNone {
-				f.errorf(n, "gpu-ptx", "an operand of inline PTX is not a number")
+				f.errorf(n, "gpu-ptx", "an operand of inline PTX is not a number", "pass a pointer to a number or bool")
 				return
 			}
 			t := lay.leaf.regType()
@@ -97,7 +97,7 @@ func (f *frame) emitPTX(n ast.Node, text string, operands []operand, pure bool) 
 	}
 	body, ok := replaceOperands(text, names)
 	if !ok {
-		f.errorf(n, "gpu-ptx", "inline PTX names an operand that it does not have")
+		f.errorf(n, "gpu-ptx", "inline PTX names an operand that it does not have", "the operands are numbered from %0")
 		return
 	}
 	effect := barrier | ir.Varies

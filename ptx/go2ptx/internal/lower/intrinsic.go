@@ -113,8 +113,8 @@ func (c *icall) constArg(i int, what string) int64 {
 	return v.Aux
 }
 
-func (c *icall) fail(message string) []leaf {
-	c.errorf(c.n, "gpu-ptx", c.name+": "+message)
+func (c *icall) fail(message, advice string) []leaf {
+	c.errorf(c.n, "gpu-ptx", c.name+": "+message, advice)
 	return nil
 }
 

@@ -184,7 +184,7 @@ func hinted(hints []ir.Hint, fixed ir.Hint, store bool) func(*icall) []leaf {
 		if hints != nil {
 			n := c.constArg(len(list)-1, "hint")
 			if n < 0 || n >= int64(len(hints)) {
-				return c.fail("unknown hint")
+				return c.fail("unknown hint", "use a constant of package gpu")
 			}
 			h = hints[n]
 		}
@@ -235,7 +235,7 @@ func copyAsync(conditional bool) func(*icall) []leaf {
 	return func(c *icall) []leaf {
 		size := c.layoutAt(c.typeArg(0), c.n.Pos()).size
 		if size != 4 && size != 8 && size != 16 {
-			return c.fail("the type has a size other than 4, 8 and 16 bytes")
+			return c.fail("the type has a size other than 4, 8 and 16 bytes", "copy elements of such a size")
 		}
 		kind := "ca"
 		if size == 16 {
@@ -257,7 +257,7 @@ func waitGroup(text string) func(*icall) []leaf {
 	return func(c *icall) []leaf {
 		n := c.constArg(0, "n")
 		if n < 0 || n > 1000 {
-			return c.fail("n is out of range")
+			return c.fail("n is out of range", "wait for 0 to 1000 groups")
 		}
 		c.asm(ir.TNone, asyncCopy, fmt.Sprintf(text, n))
 		return nil

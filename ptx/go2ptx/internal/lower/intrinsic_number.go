@@ -53,7 +53,7 @@ func directed(op ir.Op) func(*icall) []leaf {
 		n := len(c.operands()) - 1
 		mode := c.constArg(n, "mode")
 		if mode < 0 || mode > 3 {
-			return c.fail("unknown rounding mode")
+			return c.fail("unknown rounding mode", "use a constant of package gpu")
 		}
 		var args []*ir.Value
 		if c.in.fn.Name() == "RcpRound" {
@@ -77,11 +77,11 @@ func convertRound(c *icall) []leaf {
 	to, from := c.typeArg(0), c.typeArg(1)
 	mode := c.constArg(1, "mode")
 	if mode < 0 || mode > 3 {
-		return c.fail("unknown rounding mode")
+		return c.fail("unknown rounding mode", "use a constant of package gpu")
 	}
 	for _, t := range []types.Type{to, from} {
 		if isNamed(t, pathNum, "E4M3") || isNamed(t, pathNum, "E5M2") {
-			return c.fail("use num.To for 8-bit floating-point types")
+			return c.fail("8-bit floating-point types are not converted here", "use num.To")
 		}
 	}
 	v := c.x(0)
@@ -142,7 +142,7 @@ func (c *icall) limitInt(v *ir.Value, from, to types.Type) *ir.Value {
 func roundInt(c *icall) []leaf {
 	mode := c.constArg(1, "mode")
 	if mode < 0 || mode > 3 {
-		return c.fail("unknown rounding mode")
+		return c.fail("unknown rounding mode", "use a constant of package gpu")
 	}
 	return []leaf{c.opAux(ir.OpFInt, c.x(0).Type, mode, c.x(0))}
 }

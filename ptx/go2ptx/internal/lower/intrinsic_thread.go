@@ -166,7 +166,7 @@ var _ = register(pathGPU, map[string]func(*icall) []leaf{
 	"Thread.GlobalTimer":          text32("mov.u64 $0, %globaltimer;", ir.Varies|ir.Reads|ir.Writes, ir.TI64),
 	"Thread.Sleep":                text32("nanosleep.u32 %0;", ir.Varies|ir.Fences|ir.Reads|ir.Writes, ir.TNone),
 	"Conditional.Set": func(c *icall) []leaf {
-		return c.fail("the driver's function for this is not available yet")
+		return c.fail("the driver's function for this is not available yet", "set the condition from a kernel in PTX")
 	},
 	"Assert": func(c *icall) []leaf {
 		message, ok := c.constText(c.operands()[1])
@@ -236,7 +236,7 @@ func shuffle(mode string, masked bool) func(*icall) []leaf {
 		if masked {
 			mask, width, first = c.i32(0), c.constArg(3, "width"), 1
 			if width < 1 || width > 32 || width&(width-1) != 0 {
-				return c.fail("the width is not a power of two up to 32")
+				return c.fail("the width is not a power of two up to 32", "use 1, 2, 4, 8, 16 or 32")
 			}
 		}
 		v, lane := c.x(first), c.i32(first+1)

@@ -80,7 +80,7 @@ func (f *frame) rangeStmt(s *ast.RangeStmt, label types.Object) {
 	case *types.Chan:
 		f.errorf(s, "chan")
 	default:
-		f.errorf(s, "unsupported", "range over this type")
+		f.errorf(s, "internal", "range over "+f.typeText(t))
 	}
 }
 
@@ -235,7 +235,7 @@ func (f *frame) assignRange(s *ast.RangeStmt, values []val) {
 func (f *frame) rangeString(s *ast.RangeStmt, label types.Object) {
 	text, ok := f.constText(f.expr(s.X))
 	if !ok {
-		f.errorf(s.X, "unsupported", "range over a string that is not constant")
+		f.errorf(s.X, "string-range")
 		return
 	}
 	t := types.Typ[types.Int]

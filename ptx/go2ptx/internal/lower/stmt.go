@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
@@ -57,7 +58,7 @@ func (f *frame) refusedStmt(s ast.Stmt) {
 	case *ast.SendStmt:
 		f.errorf(s, "chan")
 	default:
-		f.errorf(s, "unsupported", "the statement")
+		f.errorf(s, "internal", fmt.Sprintf("a statement %T", s))
 	}
 }
 

@@ -71,7 +71,7 @@ func (f *frame) orderStrings(n ast.Node, op token.Token, x, y val) *ir.Value {
 	a, aKnown := f.constText(x)
 	b, bKnown := f.constText(y)
 	if !aKnown || !bKnown {
-		f.errorf(n, "unsupported", "the order of strings that are not constant")
+		f.errorf(n, "string-order")
 		return f.bool(false)
 	}
 	switch op {

@@ -18,6 +18,9 @@ func Load(cfg Config) (*Program, error) {
 	l.units[main.path] = main
 	l.order = append(l.order, main)
 	l.errs = main.add(l.fset, buildContext{contextArch, cfg.Tags})
+	if len(main.files) == 0 {
+		l.errs = append(l.errs, main.empty()...)
+	}
 	kernels := l.kernels(main)
 	l.run()
 	l.syntax()
@@ -41,6 +44,20 @@ func Load(cfg Config) (*Program, error) {
 		return nil, err
 	}
 	return c.p, nil
+}
+
+// empty reports why a package has no files.
+func (u *unit) empty() Errors {
+	if u.nameless != nil {
+		return u.nameless
+	}
+	var errs Errors
+	at := token.Position{}
+	if len(u.src.Files) > 0 {
+		at = token.Position{Filename: u.src.Files[0].Name, Line: 1, Column: 1}
+	}
+	errs.Add(at, "package %s has no Go files for kernels", u.path)
+	return errs
 }
 
 // kernels finds the kernels of the main package, reaches them, and reports errors in directives.

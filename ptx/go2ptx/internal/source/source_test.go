@@ -406,3 +406,14 @@ func step(t gpu.Thread, p p) {
 		}
 	}
 }
+
+// A package without a file that has a package name has errors with positions.
+func TestFilesWithoutAName(t *testing.T) {
+	_, err := load(t, "0")
+	want(t, err, "f0.go:1:1: expected 'package', found 0")
+	_, err = load(t, "package _\n")
+	want(t, err, "f0.go:1:1: the file has no package name")
+	_, err = load(t, "//go:build ignore\n\npackage p\n")
+	want(t, err, "f0.go:1:1: package example.org/heat has no Go files for kernels")
+	mustLoad(t, "0\n---\npackage p\n")
+}

@@ -23,8 +23,9 @@ type unit struct {
 	// A package of the Go distribution that is also declared here: the functions that are
 	// intrinsics.
 	intrinsics map[string]bool
-	stub       bool // declared here, so far
-	std        bool // of the Go distribution
+	nameless   Errors // of files without a package name, which are ignored
+	stub       bool   // declared here, so far
+	std        bool   // of the Go distribution
 	reached    bool
 	checked    *Package
 	checking   bool
@@ -81,6 +82,10 @@ func (u *unit) parse(fset *token.FileSet, in File, errs *Errors) {
 		f.errs = syntaxErrors(err)
 	}
 	if syntax == nil || syntax.Name == nil || syntax.Name.Name == "_" || syntax.Name.Name == "" {
+		u.nameless = append(u.nameless, f.errs[:min(1, len(f.errs))]...)
+		if f.errs == nil {
+			u.nameless.Add(token.Position{Filename: in.Name, Line: 1, Column: 1}, "the file has no package name")
+		}
 		return
 	}
 	if u.name == "" {

@@ -1,0 +1,125 @@
+package go2ptx_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/purecuda/cuda/ptx/go2ptx/internal/randgo"
+)
+
+// seeds are kernels of the tests.
+func seeds(f testing.TB) (texts []string) {
+	f.Helper()
+	for i := range uint64(20) {
+		texts = append(texts, randgo.File("p", []*randgo.Kernel{randgo.New("k", i)}))
+	}
+	names, err := filepath.Glob("internal/lower/testdata/*/*.go")
+	if err != nil || len(names) == 0 {
+		f.Fatal("there are no files of tests", err)
+	}
+	for _, name := range names {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		if strings.Contains(name, "corpus") {
+			texts = append(texts, kernelsOf(f, data)...)
+		} else {
+			texts = append(texts, string(data))
+		}
+	}
+	return texts
+}
+
+// kernelsOf returns, for each function of a file, a text with the function, what it mentions, and a
+// kernel that calls it.
+func kernelsOf(f testing.TB, data []byte) (texts []string) {
+	f.Helper()
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, "", data, parser.SkipObjectResolution)
+	if err != nil {
+		f.Fatal(err)
+	}
+	decls := map[string][]ast.Decl{}
+	for _, d := range file.Decls {
+		for _, n := range namesOf(d) {
+			decls[n] = append(decls[n], d)
+		}
+	}
+	text := func(n ast.Node) string { return string(data[n.Pos()-1 : n.End()-1]) }
+	for _, d := range file.Decls {
+		fun, ok := d.(*ast.FuncDecl)
+		if !ok || fun.Recv != nil || fun.Type.TypeParams != nil {
+			continue
+		}
+		var b strings.Builder
+		b.WriteString("package p\n\nimport (\n\t\"github.com/purecuda/cuda/ptx/gpu\"\n\t\"math\"\n\t\"math/bits\"\n)\n")
+		for _, part := range mentioned(fun, decls) {
+			b.WriteString("\n" + text(part) + "\n")
+		}
+		params, args := []string{"t gpu.Thread"}, []string(nil)
+		for _, p := range fun.Type.Params.List {
+			for _, n := range p.Names {
+				params, args = append(params, n.Name+" "+text(p.Type)), append(args, n.Name)
+			}
+		}
+		fmt.Fprintf(&b, "\n//gpu:kernel block=64\nfunc kernel(%s) { %s(%s) }\n", strings.Join(params, ", "), fun.Name.Name, strings.Join(args, ", "))
+		texts = append(texts, b.String())
+	}
+	return texts
+}
+
+// namesOf returns the names that a declaration declares. A method belongs to its type.
+func namesOf(d ast.Decl) (names []string) {
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		if d.Recv == nil {
+			return []string{d.Name.Name}
+		}
+		ast.Inspect(d.Recv.List[0].Type, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok {
+				names = append(names, id.Name)
+			}
+			return true
+		})
+		return names[:1]
+	case *ast.GenDecl:
+		for _, s := range d.Specs {
+			switch s := s.(type) {
+			case *ast.TypeSpec:
+				names = append(names, s.Name.Name)
+			case *ast.ValueSpec:
+				for _, n := range s.Names {
+					names = append(names, n.Name)
+				}
+			}
+		}
+	}
+	return names
+}
+
+// mentioned returns declarations, from the first on, with those that they mention.
+func mentioned(first ast.Decl, decls map[string][]ast.Decl) (list []ast.Decl) {
+	list = append(list, first)
+	seen := map[ast.Decl]bool{first: true}
+	for i := 0; i < len(list); i++ {
+		ast.Inspect(list[i], func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok {
+				for _, d := range decls[id.Name] {
+					if !seen[d] {
+						seen[d] = true
+						list = append(list, d)
+					}
+				}
+			}
+			return true
+		})
+	}
+	return list
+}
