@@ -194,6 +194,11 @@ func TestDeclarationsAreChecked(t *testing.T) {
 		{".global .b32 g;\n.global .b32 g;", "variable g is declared twice"},
 		{".func f() { ret; }\n.func f() { ret; }", "function f is defined twice"},
 		{".reg .b32 %r;", "register %r is declared outside a function"},
+		{".func (.param .b32 r) f() { .reg .b32 %r; ld.param.b32 %r, [r]; ret; }", "r is the function's result, which it cannot read"},
+		// Ptxas takes a variable of a nested block for the parameter of the same name.
+		{".func (.param .b32 r) f() { .reg .b32 %r; { .param .b32 r; ld.param.b32 %r, [r]; } ret; }", "r is the function's result, which it cannot read"},
+		{".func f(.param .b32 a) { .reg .b32 %r; { .param .b32 a; st.param.b32 [a], %r; } ret; }", "a is an input parameter, which the function cannot write"},
+		{".entry k(.param .b32 a) { .reg .b32 %r; { .param .b32 a; st.param.b32 [a], %r; } ret; }", "a is an input parameter, which the function cannot write"},
 	} {
 		if err := check(t, head+c.text); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s\n  says %v\n  want %s", c.text, err, c.says)

@@ -103,8 +103,7 @@ func storeRule(c *checker, _ *Form, m *match, in *ptx.Instr) string {
 	if !ok {
 		return ""
 	}
-	v := c.names.local(s.Name)
-	if v != nil && slices.Contains(c.fn.Params, v) {
+	if anyNamed(c.fn.Params, s.Name) {
 		return s.Name + " is an input parameter, which the function cannot write"
 	}
 	return ""
@@ -117,12 +116,18 @@ func loadRule(c *checker, _ *Form, m *match, in *ptx.Instr) string {
 	}
 	if a, ok := in.Args[1].(*ptx.Addr); ok {
 		if s, ok := a.Base.(*ptx.Sym); ok {
-			if v := c.names.local(s.Name); v != nil && slices.Contains(c.fn.Return, v) {
+			if anyNamed(c.fn.Return, s.Name) {
 				return s.Name + " is the function's result, which it cannot read"
 			}
 		}
 	}
 	return ""
+}
+
+// anyNamed reports whether a parameter has a name. Ptxas takes a variable of a nested block with that
+// name for the parameter.
+func anyNamed(params []*ptx.Variable, name string) bool {
+	return slices.ContainsFunc(params, func(v *ptx.Variable) bool { return v.Name == name })
 }
 
 // atomicRule rejects atomics in .shared for targets below sm_12, and 64-bit ones for targets below
