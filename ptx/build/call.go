@@ -37,12 +37,32 @@ func (f *Func) CallThrough(address Reg, like *Func, results []Reg, args ...Opera
 		f.fail("the signature of a call is not a function: Module.Func creates one")
 		return
 	}
-	f.Block(func() {
-		f.prototypes++
-		proto := &ptx.CallPrototype{Label: "$P" + strconv.Itoa(f.prototypes), Return: like.node.Return, Params: like.node.Params}
-		f.add(proto)
-		f.call(like, target, []ptx.Operand{&ptx.Sym{Name: proto.Label}}, results, args)
-	})
+	f.Block(func() { f.call(like, target, []ptx.Operand{f.prototype(like)}, results, args) })
+}
+
+// Prototype declares the signature of the device function like, which need not have a body, and
+// returns the last operand of a call through a register. It belongs to the open block.
+// [Func.CallThrough] writes complete calls.
+func (f *Func) Prototype(like *Func) Operand {
+	switch {
+	case !f.ready():
+		return nil
+	case !like.ready():
+		f.fail("a prototype is not of a function: Module.Func creates one")
+		return nil
+	}
+	return symbol{f.prototype(like)}
+}
+
+type symbol struct{ node *ptx.Sym }
+
+func (o symbol) operand(*Func) (ptx.Operand, string) { return o.node, "" }
+
+func (f *Func) prototype(like *Func) *ptx.Sym {
+	f.prototypes++
+	proto := &ptx.CallPrototype{Label: "$P" + strconv.Itoa(f.prototypes), Return: like.node.Return, Params: like.node.Params}
+	f.add(proto)
+	return &ptx.Sym{Name: proto.Label}
 }
 
 func (f *Func) call(like *Func, target ptx.Operand, table []ptx.Operand, results []Reg, args []Operand) {

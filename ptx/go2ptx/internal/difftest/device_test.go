@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/randgo"
 	"github.com/purecuda/cuda/ptx/gpu"
 )
@@ -50,6 +51,10 @@ func alloc[T any](t testing.TB, c *driver.Context, like []T) *driver.Buffer[T] {
 
 func newMemory(t testing.TB, c *driver.Context) *memory {
 	t.Helper()
+	// The recursive functions need more than the 1 KiB that a thread has.
+	if err := c.SetLimit(cu.CU_LIMIT_STACK_SIZE, 16<<10); err != nil {
+		t.Fatal(err)
+	}
 	d := randgo.NewData(0)
 	s, err := c.NewStream()
 	if err != nil {

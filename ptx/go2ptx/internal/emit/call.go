@@ -88,11 +88,19 @@ func (x *fn) call(v *ir.Value) {
 		if result != nil {
 			operands = append(operands, build.List(result))
 		}
-		operands = append(operands, callee)
-		if len(args) > 0 {
-			operands = append(operands, build.List(args...))
+		if !x.m.reaches(v.Callee, x.f) {
+			operands = append(operands, callee)
+			if len(args) > 0 {
+				operands = append(operands, build.List(args...))
+			}
+			x.op("call", operands...)
+		} else {
+			// A direct call would be a cycle in ptxas's graph of calls. With one, ptxas 11.8 to 13.0
+			// crash for sm_90 if the only call from a kernel is in a loop that ptxas finds dead.
+			address := x.temp(ir.I64)
+			x.op("mov.u64", address, callee)
+			x.op("call", append(operands, address, build.List(args...), x.b.Prototype(callee))...)
 		}
-		x.op("call", operands...)
 		x.fetch(v, result)
 	})
 }

@@ -36,7 +36,7 @@ const defaultArch = 52
 // functions' graphs and changes nothing else.
 func Emit(m *ir.Module, o Options) *build.Module {
 	e := &module{ir: m, options: o, out: build.New(build.Config{MinTarget: o.Target}), arch: defaultArch,
-		sites: map[string]*build.Var{}, vars: map[*ir.Var]*build.Var{}, funcs: map[*ir.Func]*build.Func{}}
+		sites: map[string]*build.Var{}, vars: map[*ir.Var]*build.Var{}, funcs: map[*ir.Func]*build.Func{}, callees: map[*ir.Func][]*ir.Func{}}
 	if t, ok := ptx.ParseTarget(o.Target); ok {
 		e.arch = 10*t.Major + t.Minor
 	}
@@ -46,6 +46,13 @@ func Emit(m *ir.Module, o Options) *build.Module {
 	var all []*fn
 	for _, f := range m.Funcs {
 		all = append(all, e.declare(f))
+		for _, b := range f.Blocks {
+			for _, v := range b.Values {
+				if v.Op == ir.OpCall {
+					e.callees[f] = append(e.callees[f], v.Callee)
+				}
+			}
+		}
 	}
 	for _, f := range all {
 		f.emit()
@@ -63,6 +70,26 @@ type module struct {
 	funcs   map[*ir.Func]*build.Func
 
 	fault, claim *build.Var
+	callees      map[*ir.Func][]*ir.Func
+}
+
+// reaches reports whether from is to, or calls it directly or through others.
+func (e *module) reaches(from, to *ir.Func) bool {
+	seen := map[*ir.Func]bool{from: true}
+	for todo := []*ir.Func{from}; len(todo) > 0; {
+		f := todo[0]
+		if f == to {
+			return true
+		}
+		todo = todo[1:]
+		for _, c := range e.callees[f] {
+			if !seen[c] {
+				seen[c] = true
+				todo = append(todo, c)
+			}
+		}
+	}
+	return false
 }
 
 func (e *module) variable(v *ir.Var) {

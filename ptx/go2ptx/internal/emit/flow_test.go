@@ -100,6 +100,40 @@ func TestCalls(t *testing.T) {
 	expect(t, m, 2, []uint64{5, 0, 0, 0, 2, 0, 0, 0}, []uint64{5, 120, 0x9_3c00_0001, 0x40000000, 2, 2, 0x6_3c00_0000, 0x40000000})
 }
 
+// Ptxas crashes for some cycles of direct calls, so calls within a cycle go through a register.
+func TestCyclesOfCallsAreIndirect(t *testing.T) {
+	m := &ir.Module{}
+	var fs []*irtest.Builder
+	for _, name := range []string{"even", "odd"} {
+		f := irtest.Func(m, name, ir.M32)
+		f.F.Results = []ir.Type{ir.TI32}
+		fs = append(fs, f)
+	}
+	call := func(f *irtest.Builder, callee *ir.Func, arg *ir.Value) *ir.Value {
+		v := f.Op(ir.OpCall, ir.TI32, arg)
+		v.Callee = callee
+		return v
+	}
+	for i, f := range fs {
+		again, end := f.Block(), f.Block()
+		f.B.If(f.Cmp(ir.SGt, f.Param(0), f.I32(0)), again, end)
+		f.Set(again)
+		f.B.Ret(call(f, fs[1-i].F, f.Op(ir.OpSub, ir.TI32, f.Param(0), f.I32(1))))
+		f.Set(end)
+		f.B.Ret(f.I32(int32(i)))
+	}
+	b, p := perThread(m, 2)
+	b.Store(ir.M32, p, 4, call(b, fs[0].F, b.Load(ir.M32, p, 0)))
+	b.B.Ret()
+	expect(t, m, 2, []uint64{3, 0, 6, 0}, []uint64{1<<32 | 3, 0, 6, 0})
+	src := text(t, m, emit.Options{})
+	for want, n := range map[string]int{"call (ret), even,": 1, "call (ret), odd,": 0, ".callprototype": 2} {
+		if got := strings.Count(string(src), want); got != n {
+			t.Errorf("%q %d times, not %d:\n%s", want, got, n, src)
+		}
+	}
+}
+
 // All widths, vectors, spaces, offsets and casts of addresses.
 func TestMemory(t *testing.T) {
 	m := &ir.Module{Vars: []*ir.Var{
