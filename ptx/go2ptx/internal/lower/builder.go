@@ -27,6 +27,9 @@ type builder struct {
 	budget int
 	casts  *[]*ir.Value // where casts are added
 	late   []*ir.Value  // at the end of the block
+	work   []*ir.Block  // of static
+	// searches numbers the searches of static.
+	searches int
 	// scratch means that the function only evaluates constants.
 	scratch bool
 }

@@ -3,6 +3,7 @@ package lower
 import (
 	"go/token"
 	"go/types"
+	"slices"
 
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 )
@@ -59,6 +60,7 @@ type blockInfo struct {
 	defs       map[part]leaf
 	incomplete []incomplete
 	guesses    []guess
+	seen       int // the last search by static that came here
 }
 
 type incomplete struct {
@@ -119,7 +121,8 @@ func (b *builder) join(p part, blk *ir.Block) leaf {
 	phi := b.f.NewValue(ir.OpPhi, lt.regType())
 	phi.Pos = b.pos
 	b.phis = append(b.phis, phi)
-	blk.Prepend(phi)
+	phi.Block = blk
+	blk.Values = slices.Insert(blk.Values, 0, phi) // in place: nothing iterates over them now
 	info.defs[p] = phi
 	if !info.sealed {
 		info.incomplete = append(info.incomplete, incomplete{p, phi})
@@ -213,20 +216,22 @@ func (b *builder) static(p part, blk *ir.Block) (leaf, bool) {
 	}
 	var found leaf
 	var open []*ir.Block
-	seen := map[*ir.Block]bool{blk: true}
-	work := []*ir.Block{blk}
-	for len(work) > 0 {
-		x := work[len(work)-1]
-		work = work[:len(work)-1]
+	b.searches++
+	b.info[blk].seen = b.searches
+	b.work = append(b.work[:0], blk)
+	for len(b.work) > 0 {
+		x := b.work[len(b.work)-1]
+		b.work = b.work[:len(b.work)-1]
 		if !b.info[x].sealed {
 			open = append(open, x)
 		}
 		for _, pred := range x.Preds {
-			d, ok := b.info[pred].defs[p]
+			info := b.info[pred]
+			d, ok := info.defs[p]
 			if !ok {
-				if !seen[pred] {
-					seen[pred] = true
-					work = append(work, pred)
+				if info.seen != b.searches {
+					info.seen = b.searches
+					b.work = append(b.work, pred)
 				}
 				continue
 			}

@@ -1,0 +1,100 @@
+package go2ptx
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/purecuda/cuda/ptx/go2ptx/internal/randgo"
+	"github.com/purecuda/cuda/ptx/go2ptx/internal/source"
+)
+
+// one is a program with one kernel.
+type one struct {
+	name string
+	prog *source.Program
+	cfg  Config
+}
+
+// kernelsOf loads a package and returns a program for each of its kernels.
+func kernelsOf(tb testing.TB, path string, files ...File) []one {
+	tb.Helper()
+	cfg := Config{Package: Package{Path: path, GoVersion: "1.25", Files: files}}
+	p, err := load(cfg)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var list []one
+	for _, k := range p.Kernels {
+		single := *p
+		single.Kernels = []*source.Kernel{k}
+		list = append(list, one{path + "." + k.Name, &single, cfg})
+	}
+	return list
+}
+
+// written returns the kernels of the examples and of package example.
+func written(tb testing.TB) []one {
+	tb.Helper()
+	names, err := filepath.Glob("../../examples/*/kernels.go")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var list []one
+	for _, name := range append(names, "internal/example/example.go") {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		list = append(list, kernelsOf(tb, filepath.Base(filepath.Dir(name)), File{name, data})...)
+	}
+	return list
+}
+
+// random returns n random kernels, each in a package of its own.
+func random(tb testing.TB, n int) []one {
+	tb.Helper()
+	var list []one
+	for i := range n {
+		k := randgo.New(fmt.Sprintf("k%d", i), uint64(i))
+		list = append(list, kernelsOf(tb, "random", File{"random.go", []byte(randgo.File("random", []*randgo.Kernel{k}))})...)
+	}
+	return list
+}
+
+// BenchmarkKernels measures how long a kernel of a loaded package takes to compile, in each
+// iteration each kernel once:
+//
+//	go test -run '^$' -bench Kernels -benchtime 20x ./ptx/go2ptx
+func BenchmarkKernels(b *testing.B) {
+	b.Run("written", func(b *testing.B) { compileEach(b, written(b)) })
+	b.Run("random", func(b *testing.B) { compileEach(b, random(b, 100)) })
+}
+
+func compileEach(b *testing.B, kernels []one) {
+	b.ReportAllocs()
+	var times []time.Duration
+	var slowest string
+	for b.Loop() {
+		for _, k := range kernels {
+			begin := time.Now()
+			if _, err := compile(k.prog, k.cfg); err != nil {
+				b.Fatalf("%s: %v", k.name, err)
+			}
+			d := time.Since(begin)
+			if times = append(times, d); d == slices.Max(times) {
+				slowest = k.name
+			}
+		}
+	}
+	slices.Sort(times)
+	ms := func(d time.Duration) float64 { return float64(d) / 1e6 }
+	b.ReportMetric(ms(times[len(times)/2]), "ms-median")
+	b.ReportMetric(ms(times[len(times)*95/100]), "ms-p95")
+	b.ReportMetric(ms(times[len(times)-1]), "ms-max")
+	b.ReportMetric(float64(len(kernels)), "kernels")
+	b.Logf("slowest: %s", slowest)
+}
