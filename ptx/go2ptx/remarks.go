@@ -95,7 +95,7 @@ func remark(f *ir.Func, v *ir.Value) string {
 		s := f.Slots[v.Aux]
 		return strings.TrimSuffix("variable "+s.Name, " ") + fmt.Sprintf(" in local memory, %d bytes", s.Size)
 	case ir.OpCall:
-		if v.Callee != nil {
+		if v.Callee != nil && v.Callee.GoName != "" {
 			return "call of " + v.Callee.GoName + " is not inlined"
 		}
 	case ir.OpSDiv, ir.OpUDiv, ir.OpSRem, ir.OpURem:

@@ -6,9 +6,20 @@ import (
 	"time"
 )
 
-// Printf formats like fmt.Printf and prints to the standard output. On a device, format must be a
-// constant, each argument a number, a bool or a constant string, and the verbs are those of C's
-// printf and %v and %t. The text appears when the host next waits. Run prints at once.
+// Printf formats like fmt.Printf and prints to the standard output. On a device, the format must be a
+// constant, and each argument a number, a bool or a constant string. A device has these verbs, with
+// flags, width and precision:
+//
+//	%d %v         integers
+//	%x %X %o      unsigned integers
+//	%f %e %E      floating-point numbers, and %g %G %v with a precision, as in %.6g
+//	%t %v         bools
+//	%s %q %v %x   constant strings
+//	%p            pointers
+//
+// The compiler reports the others. Infinities and NaNs are printed as by C: inf, nan. A device
+// prints at most 32 arguments in one call. The text appears when the host next waits. Run prints at
+// once.
 //
 //gpu:intrinsic
 func Printf(t Thread, format string, args ...any) {

@@ -43,6 +43,11 @@ func Emit(m *ir.Module, o Options) *build.Module {
 	for _, v := range m.Vars {
 		e.variable(v)
 	}
+	for _, f := range m.Externs {
+		x := &fn{m: e, f: f, b: e.out.Extern(f.Name)}
+		x.funcParams()
+		e.funcs[f] = x.b
+	}
 	var all []*fn
 	for _, f := range m.Funcs {
 		all = append(all, e.declare(f))

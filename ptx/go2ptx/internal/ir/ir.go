@@ -4,7 +4,9 @@ package ir
 type Module struct {
 	Funcs []*Func
 	Vars  []*Var
-	Files []string // module-relative, with slashes; Pos.File indexes it
+	// Externs are functions that other modules or the driver define. They have no blocks.
+	Externs []*Func
+	Files   []string // module-relative, with slashes; Pos.File indexes it
 	// Inlines are the calls that were inlined. Pos.Inline is an index plus one.
 	Inlines []Inline
 }

@@ -20,6 +20,11 @@ func (m *Module) String() string {
 		}
 		b.WriteByte('\n')
 	}
+	for _, f := range m.Externs {
+		b.WriteString("extern ")
+		f.header(&b)
+		b.WriteByte('\n')
+	}
 	for _, f := range m.Funcs {
 		b.WriteString(f.String())
 	}
@@ -29,24 +34,7 @@ func (m *Module) String() string {
 // String returns the function as text.
 func (f *Func) String() string {
 	var b strings.Builder
-	kind := "func"
-	if f.Kernel {
-		kind = "kernel"
-	}
-	fmt.Fprintf(&b, "%s %s(", kind, f.Name)
-	for i, p := range f.Params {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(p.Name)
-		for _, part := range p.Parts {
-			fmt.Fprintf(&b, " %s@%d", part.Mem, part.Offset)
-		}
-	}
-	b.WriteString(")")
-	for i, r := range f.Results {
-		b.WriteString([]string{" ", ", "}[min(i, 1)] + r.String())
-	}
+	f.header(&b)
 	b.WriteString(" {\n")
 	for i, s := range f.Slots {
 		fmt.Fprintf(&b, "\tslot %d %s size %d align %d\n", i, s.Name, s.Size, s.Align)
@@ -56,6 +44,27 @@ func (f *Func) String() string {
 	}
 	b.WriteString("}\n")
 	return b.String()
+}
+
+func (f *Func) header(b *strings.Builder) {
+	kind := "func"
+	if f.Kernel {
+		kind = "kernel"
+	}
+	fmt.Fprintf(b, "%s %s(", kind, f.Name)
+	for i, p := range f.Params {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(p.Name)
+		for _, part := range p.Parts {
+			fmt.Fprintf(b, " %s@%d", part.Mem, part.Offset)
+		}
+	}
+	b.WriteString(")")
+	for i, r := range f.Results {
+		b.WriteString([]string{" ", ", "}[min(i, 1)] + r.String())
+	}
 }
 
 func (b *Block) String() string { return "b" + strconv.Itoa(b.ID) }

@@ -291,6 +291,9 @@ func (f *frame) callInstance(e *ast.CallExpr, c callee) []val {
 		switch name := c.in.fn.Name(); name {
 		case "PTX", "PurePTX":
 			return f.ptx(e, c.in, name == "PurePTX")
+		case "Printf":
+			f.printf(e)
+			return nil
 		}
 	}
 	sig := f.l.subst(c.in.fn.Signature(), f.l.env(c.in)).(*types.Signature)

@@ -51,6 +51,7 @@ var Refusals = []Refusal{
 	{"no-body", "the function %s has no Go code that can be compiled", "write it in Go, or use gpu.Extern for PTX"},
 	{"num-field", "the field of a number has no address", "copy the field to a variable"},
 	{"panic-value", "the message of panic must be a constant string", "use gpu.Assert or a constant"},
+	{"printf", "gpu.Printf: %s", "%s"},
 	{"recover", "recover is not available in kernels", "a panic ends the thread with a fault"},
 	{"recursive-closure", "a function literal cannot call itself", "declare a function"},
 	{"select", "select is not available in kernels", "use barriers and shared memory"},

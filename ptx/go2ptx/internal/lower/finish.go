@@ -172,6 +172,8 @@ func (l *lowerer) layoutVars() {
 		}
 	}
 	l.mod.Funcs = slices.DeleteFunc(l.mod.Funcs, func(f *ir.Func) bool { return !funcs[f] })
+	l.mod.Externs = slices.DeleteFunc(l.mod.Externs, func(f *ir.Func) bool { return !funcs[f] })
+	slices.SortFunc(l.mod.Externs, func(a, b *ir.Func) int { return strings.Compare(a.Name, b.Name) })
 	l.mod.Vars = slices.DeleteFunc(l.mod.Vars, func(v *ir.Var) bool { return !vars[v] && !v.Visible })
 	slices.SortStableFunc(l.mod.Vars, func(a, b *ir.Var) int { return strings.Compare(a.Name, b.Name) })
 }

@@ -165,9 +165,7 @@ var _ = register(pathGPU, map[string]func(*icall) []leaf{
 	"Thread.Clock64":              text32("mov.u64 $0, %clock64;", ir.Varies|ir.Reads|ir.Writes, ir.TI64),
 	"Thread.GlobalTimer":          text32("mov.u64 $0, %globaltimer;", ir.Varies|ir.Reads|ir.Writes, ir.TI64),
 	"Thread.Sleep":                text32("nanosleep.u32 %0;", ir.Varies|ir.Fences|ir.Reads|ir.Writes, ir.TNone),
-	"Conditional.Set": func(c *icall) []leaf {
-		return c.fail("the driver's function for this is not available yet", "set the condition from a kernel in PTX")
-	},
+	"Conditional.Set":             setConditional,
 	"Assert": func(c *icall) []leaf {
 		message, ok := c.constText(c.operands()[1])
 		if !ok {

@@ -73,6 +73,7 @@ type lowerer struct {
 
 	closures map[string]*closure
 	funcs    map[string]*ir.Func
+	externs  map[string]*ir.Func
 	names    map[string]bool
 	strings  map[string]*ir.Var
 	vars     map[varKey]*moduleVar
@@ -94,7 +95,7 @@ func newLowerer(p *source.Program, o Options) *lowerer {
 	return &lowerer{prog: p, opt: o, mod: &ir.Module{}, ctxt: types.NewContext(), layouts: map[types.Type]*layout{},
 		locals: map[localKey]types.Type{}, files: map[string]int32{},
 		inMemory: map[varID]bool{}, varying: map[varLeaf]bool{}, recurse: map[string]bool{}, sites: map[siteKey]int{},
-		closures: map[string]*closure{}, funcs: map[string]*ir.Func{}, names: map[string]bool{}, strings: map[string]*ir.Var{},
+		closures: map[string]*closure{}, funcs: map[string]*ir.Func{}, externs: map[string]*ir.Func{}, names: map[string]bool{}, strings: map[string]*ir.Var{},
 		vars: map[varKey]*moduleVar{}, changed: map[*types.Package]map[types.Object]bool{}}
 }
 

@@ -48,6 +48,54 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// printRefused are calls of Printf with x []int32, n int, u uint64, f float64, s struct and a string
+// that is not constant, and parts of the refusals.
+var printRefused = []struct{ code, want string }{
+	{`gpu.Printf(t, "%d\n")`, "more verbs than the call has arguments"},
+	{`gpu.Printf(t, "text\n", n)`, "fewer verbs than the call has arguments"},
+	{`gpu.Printf(t, "%")`, "ends inside of a verb"},
+	{`gpu.Printf(t, "%5", n)`, "ends inside of a verb"},
+	{`gpu.Printf(t, "%*d", n, n)`, "has a width or an index that a device cannot print"},
+	{`gpu.Printf(t, "%[1]d", n)`, "has a width or an index that a device cannot print"},
+	{`gpu.Printf(t, "%1000001d", n)`, "has a width or an index that a device cannot print"},
+	{`gpu.Printf(t, "%v", f)`, "give a precision, as in %.6g"},
+	{`gpu.Printf(t, "%g", float32(f))`, "give a precision, as in %.6g"},
+	{`gpu.Printf(t, "%d", f)`, "%d of a floating-point number: use %f, %e or %.6g"},
+	{`gpu.Printf(t, "%#.3g", f)`, "%#.3g of a floating-point number"},
+	{`gpu.Printf(t, "%x", n)`, "%x of a signed number, which C prints without its sign: convert it to an unsigned type"},
+	{`gpu.Printf(t, "%#8x", u)`, "flags that a device prints differently"},
+	{`gpu.Printf(t, "%+d", u)`, "%+d of an unsigned number of 64 bits: leave out the sign"},
+	{`gpu.Printf(t, "%c", n)`, "%c of an integer: use %d"},
+	{`gpu.Printf(t, "%t", n)`, "%t of an integer: use %d"},
+	{`gpu.Printf(t, "%d", n > 1)`, "%d of a bool: use %t or %v"},
+	{`gpu.Printf(t, "%05t", n > 1)`, "%05t of a bool"},
+	{`gpu.Printf(t, "%v", x)`, "%v of []int32: print numbers, bools and constant strings one by one"},
+	{`gpu.Printf(t, "%v", &x[0])`, "%v of a pointer: use %p"},
+	{`gpu.Printf(t, "%v", 1i)`, "print numbers, bools and constant strings one by one"},
+	{`gpu.Printf(t, "%s", pick(n))`, "print constant strings, with"},
+	{`gpu.Printf(t, "%d", "text")`, "print constant strings, with"},
+	{`gpu.Printf(t, "%v", celsius(f))`, "%v calls a method of celsius: convert the argument to a number"},
+	{`gpu.Printf(t, "%v", any(nil))`, "the argument is nil"},
+	{`gpu.Printf(t, "a\x00b")`, "contains a NUL"},
+	{`gpu.Printf(t, "%v\n", []any{n}...)`, "the arguments are not listed in the call: list them"},
+	{`gpu.Printf(t, pick(n))`, "the argument format of gpu.Printf must be a constant"},
+	{`gpu.Printf(t, "` + strings.Repeat("%d", 33) + `"` + strings.Repeat(", n", 33) + `)`, "33 arguments, of which a device prints at most 32: use several calls"},
+}
+
+func TestPrintfRefusals(t *testing.T) {
+	for _, c := range printRefused {
+		t.Run(c.code, func(t *testing.T) {
+			errs := lowerText(t, "u, f := uint64(n), float64(n); _, _ = u, f; "+c.code)
+			if len(errs) != 1 || errs[0].Pos.Line != 19 || !strings.Contains(errs[0].Error(), c.want) || strings.Contains(errs[0].Error(), "%!") || errs[0].Advice == "" {
+				t.Errorf("the errors are %v", errs)
+			}
+		})
+	}
+	if errs := lowerText(t, `gpu.Printf(t, "%d %.1f `+strings.Repeat("%d", 30)+`", n, celsius(n)`+strings.Repeat(", n", 30)+`)`); len(errs) > 0 {
+		t.Errorf("what is printed is refused: %v", errs)
+	}
+}
+
 func lowerText(t *testing.T, code string) []*Error {
 	t.Helper()
 	text := `package p
@@ -62,7 +110,7 @@ const size = unsafe.Sizeof(counter)
 
 func helper(i int) int { return i + 1 }
 func other(i int) int { return i + int(size) }
-func walk(f func(), n int) { if n > 0 { f(); walk(f, n-1) } }
+func walk(f func(), n int) { if n > 0 { f(); walk(f, n-1) } }; type celsius float64; func (celsius) String() string { return undefined }; func pick(n int) string { if n > 1 { return "a" }; return "b" }
 
 //gpu:kernel
 func k(t gpu.Thread, x []int32, n int) {

@@ -222,7 +222,7 @@ type checker struct {
 }
 
 func newChecker(l *loader) *checker {
-	return &checker{l, &Program{Fset: l.fset, decls: map[*types.Func]body{}, byTypes: map[*types.Package]*Package{}, texts: map[string][]byte{}}}
+	return &checker{l, &Program{Fset: l.fset, decls: map[*types.Func]body{}, byTypes: map[*types.Package]*Package{}, texts: map[string][]byte{}, units: l.units}}
 }
 
 // check type-checks the reached part of a package, after that of its imports.

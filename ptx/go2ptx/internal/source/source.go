@@ -49,6 +49,15 @@ type Program struct {
 	texts    map[string][]byte
 	decls    map[*types.Func]body
 	byTypes  map[*types.Package]*Package
+	units    map[string]*unit
+}
+
+// HasMethod reports whether a type declares a method, reached or not.
+func (p *Program) HasMethod(t *types.TypeName, method string) bool {
+	if t.Pkg() == nil || p.units[t.Pkg().Path()] == nil {
+		return false
+	}
+	return p.units[t.Pkg().Path()].meths[t.Name()][method] != nil
 }
 
 type body struct {

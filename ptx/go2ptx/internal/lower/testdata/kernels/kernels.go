@@ -208,6 +208,12 @@ func numbers(t gpu.Thread, a []float32, b []float64, c []num.F16, d []num.BF16, 
 }
 
 //gpu:kernel
+func driver(t gpu.Thread, x []float32, c gpu.Conditional) {
+	gpu.Printf(t, "%d: %.3f %t\n", t.GlobalX(), x[0], x[0] > 0)
+	c.Set(t, 1)
+}
+
+//gpu:kernel
 func inline(t gpu.Thread, a []uint32, b []float32) {
 	var sum, carry uint32
 	gpu.PTX("add.cc.u32 %0, %2, %3; addc.u32 %1, 0, 0;", gpu.Out(&sum), gpu.Out(&carry), gpu.In(a[0]), gpu.In(a[1]))

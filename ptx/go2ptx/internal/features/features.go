@@ -1,0 +1,65 @@
+// Package features contains kernels that use what host and device share beyond arguments: text that
+// kernels print, conditions of graphs, device variables, and views in structs. Its tests run them on
+// the emulator and on the GPU.
+package features
+
+import "github.com/purecuda/cuda/ptx/gpu"
+
+//go:generate go run github.com/purecuda/cuda/ptx/cmd/go2ptx
+
+type level uint8
+
+// report prints numbers in many ways, and how often it did so.
+//
+//gpu:kernel block=1
+func report(t gpu.Thread, x []int64, f []float64) {
+	gpu.Printf(t, "no arguments, 100%%\n")
+	gpu.Printf(t, "%d %5d|%-6d|%06d|%+d|% d|%.4d\n", x[0], x[1], x[2], x[3], x[4], x[5], x[6])
+	gpu.Printf(t, "%v %v %v %v %+v %+v\n", int8(x[0]), int16(x[1]), int32(x[2]), int(x[3]), x[4], uint8(x[4]))
+	gpu.Printf(t, "%v %d %v %v %+d % d\n", uint8(x[0]), uint16(x[1]), uint32(x[2]), uint64(x[3]), uint32(x[0]), level(x[0]))
+	gpu.Printf(t, "%x %X %#x %#X %08x %o\n", uint32(x[0]), uint64(x[0]), uint8(x[1]), uint16(x[0]), uint32(x[2]), uint64(x[3]))
+	gpu.Printf(t, "%f %.2f|%10.3f|%-10.1f|%+f|%010.2f\n", f[0], f[1], f[2], float32(f[3]), f[4], f[1])
+	gpu.Printf(t, "%e %.3E %.6g %.3G %.10v %+.3v\n", f[0], float32(f[1]), f[2], f[3], f[4], f[5])
+	gpu.Printf(t, "%t %v|%6t|%-6v|%-7t|\n", x[0] > 0, x[0] <= 0, x[1] < 0, x[1] > 0, x[2] > 0)
+	gpu.Printf(t, "%s %q %v %5s %x %% %d\n", "100%", "a\tb", "é", "r", "hex", 'x')
+	for i, v := range x {
+		if v < 0 {
+			show(t, "negative", i, v)
+		}
+	}
+}
+
+func show(t gpu.Thread, what string, values ...any) {
+	gpu.Printf(t, "%s: x[%d] = %d\n", what, values[0], values[1])
+}
+
+// crowd prints a line from each thread.
+//
+//gpu:kernel block=64
+func crowd(t gpu.Thread, scale int32) {
+	gpu.Printf(t, "thread %d of block %d: %d\n", t.ThreadX(), t.BlockX(), int32(t.GlobalX())*scale)
+}
+
+// countdown subtracts one and sets the condition to what remains.
+//
+//gpu:kernel block=1
+func countdown(t gpu.Thread, x []uint32, c gpu.Conditional) {
+	x[0]--
+	c.Set(t, x[0])
+}
+
+// above sets the condition to whether x[0] is above a limit.
+//
+//gpu:kernel block=1
+func above(t gpu.Thread, x []uint32, limit uint32, c gpu.Conditional) {
+	if x[0] > limit {
+		c.Set(t, 1)
+	} else {
+		c.Set(t, 0)
+	}
+}
+
+// double doubles x[0].
+//
+//gpu:kernel block=1
+func double(t gpu.Thread, x []uint32) { x[0] *= 2 }
