@@ -45,3 +45,24 @@ func all(t gpu.Thread, x []int32) {
 		t.Errorf("barriers in lines %v, want line 9", lines)
 	}
 }
+
+// The check of a global index that is compared with the length is removed, also if the size of the
+// block is known.
+func TestGuardedIndex(t *testing.T) {
+	for directive, want := range map[string]int{"": 0, "block=256": 0, "maxblock=64": 0} {
+		text := "package p\n\nimport \"github.com/purecuda/cuda/ptx/gpu\"\n\n//gpu:kernel " + directive + `
+func k(t gpu.Thread, x []float32) {
+	if i := t.GlobalX(); i < len(x) {
+		x[i]++
+	}
+}
+`
+		out, err := go2ptx.Compile(go2ptx.Config{Package: go2ptx.Package{Path: "p", Files: []go2ptx.File{{Name: "p.go", Data: []byte(text)}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := out.Kernels[0].Checks; n != want {
+			t.Errorf("%q: %d checks remain, want %d", directive, n, want)
+		}
+	}
+}

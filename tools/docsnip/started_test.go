@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -70,17 +71,35 @@ func steps(text, until string) ([]step, error) {
 // A reader who copies the blocks of the page in order, and does nothing else, must get
 // working programs and a passing test.
 func TestGettingStartedCanBeFollowed(t *testing.T) {
-	follow(t, "getting-started.md", "## Troubleshooting", counts{commands: 5, files: 5, outputs: 2})
+	follow(t, "getting-started.md", "## Troubleshooting", "", counts{commands: 5, files: 5, outputs: 2})
 }
 
 func TestCUDAGraphsCanBeTried(t *testing.T) {
-	follow(t, "cuda-graphs.md", "## What a launch costs", counts{commands: 2, files: 1, outputs: 1})
+	follow(t, "cuda-graphs.md", "## What a launch costs", "", counts{commands: 2, files: 1, outputs: 1})
+}
+
+func TestKernelsInGoCanBeFollowed(t *testing.T) {
+	follow(t, "kernels-in-go.md", "## What to read next", "", counts{commands: 5, files: 3, outputs: 2})
+}
+
+// module prepares a folder for pages that assume a module which requires this library.
+const module = "go mod init example.org/page\n" + install
+
+func TestKernelLanguageCanBeFollowed(t *testing.T) {
+	follow(t, "kernels-language.md", "## What works", module, counts{commands: 1, files: 1, outputs: 1})
+}
+
+func TestKernelCostsCanBeFollowed(t *testing.T) {
+	follow(t, "kernels-costs.md", "## Registers and spills", module, counts{commands: 1, files: 1, outputs: 1})
 }
 
 type counts struct{ commands, files, outputs int }
 
-// follow executes the steps of a page, up to a heading.
-func follow(t *testing.T, name, until string, want counts) {
+var rewriteOutput = flag.Bool("update", false, "write what the commands print into the pages")
+
+// follow executes the steps of a page, up to a heading, after the commands in prepare. With -update,
+// it writes the outputs into the page instead of comparing them.
+func follow(t *testing.T, name, until, prepare string, want counts) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the page's commands are for a shell")
 	}
@@ -88,7 +107,8 @@ func follow(t *testing.T, name, until string, want counts) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := os.ReadFile(filepath.Join(root, "docs", name))
+	path := filepath.Join(root, "docs", name)
+	page, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,6 +117,9 @@ func follow(t *testing.T, name, until string, want counts) {
 		t.Fatal(err)
 	}
 	r := &reader{t: t, root: root, page: name, dir: t.TempDir()}
+	if prepare != "" {
+		r.run(step{text: prepare})
+	}
 	var got counts
 	for _, s := range list {
 		switch {
@@ -104,7 +127,9 @@ func follow(t *testing.T, name, until string, want counts) {
 			r.write(s)
 			got.files++
 		case s.out:
-			if r.printed != s.text {
+			if *rewriteOutput {
+				r.update(path, s)
+			} else if r.printed != s.text {
 				t.Errorf("%s:%d: printed is %q, and the page says %q", name, s.line, r.printed, s.text)
 			}
 			got.outputs++
@@ -129,6 +154,18 @@ type reader struct {
 func (r *reader) write(s step) {
 	if err := os.WriteFile(filepath.Join(r.dir, filepath.FromSlash(s.file)), []byte(s.text), 0o644); err != nil {
 		r.t.Fatalf("%s:%d: %v", r.page, s.line, err)
+	}
+}
+
+// update replaces an output in the page.
+func (r *reader) update(path string, s step) {
+	page, err := os.ReadFile(path)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	block := "prints:\n\n```\n"
+	if err := os.WriteFile(path, bytes.Replace(page, []byte(block+s.text), []byte(block+r.printed), 1), 0o644); err != nil {
+		r.t.Fatal(err)
 	}
 }
 

@@ -44,7 +44,7 @@ func TestResources(t *testing.T) {
 		var out, errs bytes.Buffer
 		c := newCommand(&errs)
 		c.open = func() (*driver.Driver, error) { return d, nil }
-		if err := c.parse([]string{"-resources", dir}); err != nil {
+		if err := c.parse([]string{"-fma=off", "-resources", dir}); err != nil {
 			t.Fatal(err)
 		}
 		if err := c.generate(&out); err != nil {
@@ -65,6 +65,8 @@ func TestResources(t *testing.T) {
 			t.Errorf("%s bytes of local memory", m[2])
 		}
 		// A file that is up to date is explained with its own flags.
+		c = newCommand(&errs)
+		c.open = func() (*driver.Driver, error) { return d, nil }
 		if out.Reset(); c.parse([]string{"-resources", "-check", dir}) != nil || c.generate(&out) != nil || !strings.Contains(out.String(), "registers") {
 			t.Errorf("with -check the output is %s", &out)
 		}

@@ -58,6 +58,10 @@ func rangeOf(v *ir.Value, depth int) interval {
 		return clamp(arith(v.Op, arg(0), arg(1)), all)
 	case ir.OpMulWideS:
 		return clamp(arith(ir.OpMul, arg(0), arg(1)), all)
+	case ir.OpMulWideU:
+		if a, b := arg(0), arg(1); a.lo >= 0 && b.lo >= 0 {
+			return clamp(arith(ir.OpMul, a, b), all)
+		}
 	case ir.OpSExt32, ir.OpSMin, ir.OpSMax, ir.OpSelect:
 		return combined(v, arg)
 	case ir.OpZExt32:
@@ -151,8 +155,11 @@ func bitRange(v *ir.Value, arg func(int) interval, all interval) interval {
 			return interval{a.lo / b.hi, a.hi / b.lo}
 		}
 	case ir.OpURem, ir.OpSRem:
-		if a, b := arg(0), arg(1); a.lo >= 0 && b.lo > 0 {
+		switch a, b := arg(0), arg(1); {
+		case a.lo >= 0 && b.lo > 0:
 			return interval{0, min(a.hi, b.hi-1)}
+		case v.Op == ir.OpURem && b.lo > 0:
+			return interval{0, b.hi - 1}
 		}
 	}
 	return all
