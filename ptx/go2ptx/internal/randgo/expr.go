@@ -92,7 +92,11 @@ func (g *gen) convert(s string, from, to typ) string {
 func (g *gen) constant(t typ) string {
 	switch {
 	case t.isFloat():
-		return fmt.Sprintf("%s(%s)", t, pick(g, []string{"0.5", "-1.25", "3", "1e-3", "1e10", "-0.1", "7.0/3", "1e-40", "16777217"}))
+		return fmt.Sprintf("%s(%s)", t, pick(g, []string{"0.5", "-1.25", "3", "1e-3", "1e10", "-0.1", "7.0/3", "1e-40", "16777217", "0", "2", "-0.25"}))
+	case t.bits() == 64 && g.chance(25):
+		return pick(g, []string{"(1 << 31)", "(1<<31 - 1)", "(1<<32 + 5)", "(1 << 40)", "(1<<62 + 3)"})
+	case t.bits() >= 32 && g.chance(15):
+		return pick(g, []string{"(1<<30 + 1)", "65535", "65536", "(1<<31 - 1)"})
 	case t.signed():
 		return pick(g, []string{"1", "-1", "2", "3", "-7", "10", "31", "100", "-128", "127", "0"})
 	}
@@ -141,6 +145,9 @@ func (g *gen) floatExpr(t typ, depth int) string {
 		}
 		return fmt.Sprintf("(%s * %s)", a, g.operand(t, depth-1))
 	case 8:
+		if g.chance(30) {
+			return fmt.Sprintf("(%s / %s)", a, pick(g, []string{"2", "-4", "0.125", "3"}))
+		}
 		return fmt.Sprintf("(%s / %s)", a, g.expr(t, depth-1))
 	case 14, 15:
 		return g.rounded(t, a)
@@ -276,6 +283,12 @@ func (g *gen) call(t typ, depth int) string {
 		return fmt.Sprintf("func(v %s) %s { return %s }(%s)", a, t, g.convert("v", a, t), g.expr(a, depth-1))
 	case 5:
 		g.use("table of structs")
+		if g.chance(30) {
+			return g.convert(fmt.Sprintf("boxes[%d].V", g.n(3)), "int64", t)
+		}
+		if g.chance(40) {
+			return g.convert(fmt.Sprintf("heights[%s]", pick(g, []string{fmt.Sprint(g.n(4)), "(" + g.index() + ")&3"})), "int16", t)
+		}
 		return g.convert(fmt.Sprintf("boxes[uint(%s)%%3].V", g.index()), "int64", t)
 	case 6:
 		g.use("math.Float32bits")

@@ -84,7 +84,22 @@ func (g *gen) convergent() {
 // collective writes an operation of a warp or another kind of barrier.
 func (g *gen) collective(v string) {
 	word := pick(g, []typ{"int32", "uint32"})
-	switch g.n(8) {
+	switch g.n(9) {
+	case 7:
+		g.use("own element that another thread changes")
+		t := g.anyType()
+		s, x := g.fresh("tile"), g.fresh("v")
+		by := 1 + g.n(Block-1)
+		g.line("%s := gpu.Shared[[%d]%s](t)", s, Block, t)
+		g.line("%s[r] = %s", s, g.expr(t, 2))
+		g.line("%s := %s[r]", v, s)
+		g.line("t.Sync()")
+		g.line("%s[(r+%d)%%%d] -= %s", s, by, Block, v)
+		g.line("t.Sync()")
+		g.line("%s := %s[r]", x, s)
+		g.line("t.Sync()")
+		g.add(v, t)
+		g.add(x, t)
 	case 0:
 		g.use("reduction of a warp")
 		g.line("%s := gpu.Reduce%s(t, %s)", v, pick(g, []string{"Add", "Min", "Max", "And", "Or", "Xor"}), g.expr(word, 2))
@@ -151,7 +166,11 @@ func (g *gen) collective(v string) {
 		t := pick(g, ints)
 		g.line("%s := gpu.Shared[[%d]%s](t)", s, Block, t)
 		g.line("%s[r] = %s", s, g.expr(t, 2))
-		switch g.n(3) {
+		kind := g.n(3)
+		if g.k.Faults { // failed checks trap beside counted barriers
+			kind = 0
+		}
+		switch kind {
 		case 0:
 			g.line("t.SyncWarp()")
 			g.line("%s := %s[r^%d]", v, s, 1+g.n(31))
