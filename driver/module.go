@@ -11,6 +11,7 @@ import (
 	"github.com/purecuda/cuda/internal/hostthread"
 	"github.com/purecuda/cuda/internal/kernelfault"
 	"github.com/purecuda/cuda/internal/life"
+	"github.com/purecuda/cuda/ptx"
 )
 
 // Module is code loaded into a context: a cubin, a fat binary, or PTX, which the driver compiles.
@@ -255,8 +256,9 @@ type embeddedText struct {
 // Embedded is for packages built on this one. It returns the module of PTX that is embedded in such
 // a package. The PTX must always be the same memory, such as an embedded variable. The first call
 // with a name and text loads the module, even during a capture. Do not close the module: the
-// context unloads it. The module does not keep the context alive.
-func (c *Context) Embedded(name string, ptx []byte) (*Module, error) {
+// context unloads it. The module does not keep the context alive. If the PTX calls functions that
+// other PTX defines, pass that as well. It is linked.
+func (c *Context) Embedded(name string, ptx []byte, more ...[]byte) (*Module, error) {
 	if err := c.check(); err != nil {
 		return nil, fmt.Errorf("cannot load the %s: %w", name, err)
 	}
@@ -266,7 +268,7 @@ func (c *Context) Embedded(name string, ptx []byte) (*Module, error) {
 	if m := c.embedded.mods[text]; m != nil {
 		return m, nil
 	}
-	m, err := c.loadEmbedded(name, ptx)
+	m, err := c.loadEmbedded(name, ptx, more)
 	if err != nil {
 		return nil, fmt.Errorf("cannot load the %s: %w", name, err)
 	}
@@ -277,11 +279,11 @@ func (c *Context) Embedded(name string, ptx []byte) (*Module, error) {
 	return m, nil
 }
 
-func (c *Context) loadEmbedded(name string, ptx []byte) (*Module, error) {
+func (c *Context) loadEmbedded(name string, ptx []byte, more [][]byte) (*Module, error) {
 	if err := hostthread.Refuse(); err != nil {
 		return nil, err
 	}
-	img, err := newLoadable(ptx)
+	img, sigs, err := c.linkEmbedded(name, ptx, more)
 	if err != nil {
 		return nil, err
 	}
@@ -299,7 +301,33 @@ func (c *Context) loadEmbedded(name string, ptx []byte) (*Module, error) {
 		return nil, err
 	}
 	m.code = c.core.embed(c, name, m.raw, img)
+	if sigs != nil {
+		m.code.sigs = sigs
+	}
 	return m, nil
+}
+
+// linkEmbedded returns the code to load. If it is linked, the signatures come from the PTX.
+func (c *Context) linkEmbedded(name string, text []byte, more [][]byte) (loadable, map[string]*ptx.Signature, error) {
+	if len(more) == 0 {
+		img, err := newLoadable(text)
+		return img, nil, err
+	}
+	l, err := c.NewLinker()
+	if err != nil {
+		return loadable{}, nil, err
+	}
+	for i, data := range append([][]byte{text}, more...) {
+		if err := l.Add(fmt.Sprintf("part %d of %s", i+1, name), data); err != nil {
+			return loadable{}, nil, err
+		}
+	}
+	linked, err := l.Complete()
+	if err != nil {
+		return loadable{}, nil, err
+	}
+	img, err := newLoadable(linked)
+	return img, l.signatures(), err
 }
 
 // embed creates the program of an embedded module. Its lifetime has no parent and is not tracked,

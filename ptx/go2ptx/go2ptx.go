@@ -86,6 +86,8 @@ type Output struct {
 	Kernels []Kernel
 	Hash    string // of the source that the kernels reach and of the options
 	Remarks []Remark
+	// Linked names the PTX files with functions of gpu.Extern. Link them with the PTX.
+	Linked []string
 	// GoSource is true if source of the Go distribution, from Config.Import, was compiled. The output
 	// then depends on the version of Go.
 	GoSource bool
@@ -134,7 +136,7 @@ func Compile(cfg Config) (*Output, error) {
 		t := c.totals(k.Name)
 		out.Kernels = append(out.Kernels, Kernel{k.Name, k.Obj.Name(), p.Position(k.Decl.Pos()), k.Signature, k.Directives.Block, t.checks, t.shared, t.local, c.traps(k.Name)})
 	}
-	out.PTX, out.Remarks = c.text, c.remarks
+	out.PTX, out.Remarks, out.Linked = c.text, c.remarks, c.linked()
 	if cfg.PTXFile == "" {
 		return out, nil
 	}
@@ -145,7 +147,7 @@ func Compile(cfg Config) (*Output, error) {
 	if p.GoSource && cfg.GoRelease != "" {
 		header = append(header, "Contains source of "+cfg.GoRelease)
 	}
-	out.Go, err = launch.Generate(p, launch.Options{File: cfg.PTXFile, Header: header, ReadOnly: c.readOnly, Traps: c.traps})
+	out.Go, err = launch.Generate(p, launch.Options{File: cfg.PTXFile, Header: header, Linked: out.Linked, ReadOnly: c.readOnly, Traps: c.traps})
 	if err != nil {
 		return nil, err
 	}

@@ -70,6 +70,18 @@ func (c *compiled) traps(kernel string) bool {
 	return slices.ContainsFunc(c.module.Funcs, func(f *ir.Func) bool { return f.Kernel && f.Name == kernel && f.Options.Trap })
 }
 
+// linked returns the PTX files whose functions kernels call, sorted.
+func (c *compiled) linked() []string {
+	var names []string
+	for _, f := range c.module.Externs {
+		if f.File != "" {
+			names = append(names, f.File)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // readOnly reports whether a kernel only reads the memory of a parameter.
 func (c *compiled) readOnly(kernel, param string) bool {
 	for _, f := range c.module.Funcs {

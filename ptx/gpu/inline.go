@@ -57,14 +57,17 @@ func PTX(text string, operands ...Operand) { panic(useEmulator("PTX")) }
 //gpu:intrinsic
 func PurePTX(text string, operands ...Operand) { panic(useEmulator("PurePTX")) }
 
-// Extern returns a function that is defined in another PTX file, as a .func or .visible .func with
-// the given name. The file is relative to the folder of the package. Both must be constants, and
-// the result must initialize a package-level variable:
+// Extern returns a function that is defined in another PTX file, as a .visible .func with the given
+// name. The file is in the folder of the package. Both must be constants, and the result must
+// initialize a package-level variable:
 //
 //	var mix = gpu.Extern("mix.ptx", "mix32", func(a, b uint32) uint32 { return a*31 ^ b })
 //
-// The parameters and the result of F are numbers and pointers. Under Run, the variable is the
-// function simulate. If simulate is nil, a call panics: use the emulator.
+// The generated launchers link the kernels with the file. F has numbers, bools and pointers as
+// parameters, and at most one result. In PTX, integers of 32 bits or fewer and bools are .b32, larger
+// ones and pointers .b64, floating-point numbers .f32, .f64 or .b16. Under Run, the variable is the
+// function simulate. If simulate is nil, a call panics: use the emulator. The compiler does not
+// compile simulate, but what it mentions must be available to kernels.
 //
 //gpu:intrinsic
 func Extern[F any](file, name string, simulate F) F {

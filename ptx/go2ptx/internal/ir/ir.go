@@ -36,6 +36,7 @@ type Func struct {
 	Options Options
 	Pos     Pos
 	Module  *Module
+	File    string // of an extern function: the PTX file that defines it, if not the driver
 
 	values, blocks int // numbers given away
 }

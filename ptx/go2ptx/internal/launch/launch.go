@@ -17,6 +17,8 @@ import (
 type Options struct {
 	File   string   // name of the PTX file beside the Go file: heat_gpu.ptx
 	Header []string // comment lines after the first
+	// Linked names the PTX files with functions that kernels call, in the folder of the package.
+	Linked []string
 	// ReadOnly reports whether a kernel only reads the memory of a parameter.
 	ReadOnly func(kernel, param string) bool
 	// Traps reports whether a failed check in a kernel traps.
@@ -171,7 +173,14 @@ func byKind(a, b string) int {
 // embed writes the PTX and the function that loads it.
 func (p *printer) embed(g *generator) {
 	p.f("//go:embed %s\nvar gpuPTX []byte\n\n", g.opts.File)
+	for i, name := range g.opts.Linked {
+		p.f("//go:embed %s\nvar gpuPTX%d []byte\n\n", name, i+1)
+	}
 	p.f("// gpuModule returns the kernels of this package in a context. The first call loads them. The\n// context unloads them when it is closed.\n")
 	p.f("func gpuModule(c *driver.Context) (*driver.Module, error) {\n")
-	p.f("return c.Embedded(%q, gpuPTX)\n}\n\n", g.opts.File+" of package "+g.prog.Name)
+	more := ""
+	for i := range g.opts.Linked {
+		more += fmt.Sprintf(", gpuPTX%d", i+1)
+	}
+	p.f("return c.Embedded(%q, gpuPTX%s)\n}\n\n", g.opts.File+" of package "+g.prog.Name, more)
 }

@@ -21,6 +21,8 @@ type closure struct {
 	in     instance
 	recv   *val // of a method value
 	method bool // a method expression: the receiver is the first argument
+
+	ext *ir.Func // a function of another PTX file
 }
 
 // callee is the function of a call.
@@ -326,6 +328,8 @@ func (f *frame) callFunc(n ast.Node, fn val, args []val) []val {
 			return []val{f.callBody(n, c.body, args)}
 		case c.lit != nil:
 			return f.callLit(n, c, args)
+		case c.ext != nil:
+			return f.callOther(c, args)
 		}
 		if c.recv != nil {
 			args = append([]val{*c.recv}, args...)

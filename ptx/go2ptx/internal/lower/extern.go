@@ -1,7 +1,10 @@
 package lower
 
 import (
+	"go/types"
+	"io/fs"
 	"slices"
+	"strings"
 
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 )
@@ -44,4 +47,90 @@ func setConditional(c *icall) []leaf {
 	set := c.l.extern("cudaGraphSetConditional", []ir.Mem{ir.M64, ir.M32})
 	c.callExtern(set, c.x(0), c.x(1))
 	return nil
+}
+
+var _ = register(pathGPU, map[string]func(*icall) []leaf{"Extern": externFunc})
+
+// externFunc lowers Extern, the initial value of a package-level variable.
+func externFunc(c *icall) []leaf {
+	list := c.operands()
+	file, ok := c.constText(list[0])
+	name, ok2 := c.constText(list[1])
+	packages := c.l.prog.Packages
+	switch {
+	case !ok || !ok2:
+		c.errorf(c.n, "const-arg", "file or name", c.name)
+		return nil
+	case !c.scratch:
+		return c.fail("a call in a function", "initialize a package-level variable with it")
+	case c.pkg != packages[len(packages)-1]:
+		return c.fail("a function of another package's PTX", "declare it in the package of the kernel")
+	case !fs.ValidPath(file) || strings.ContainsAny(file, "*?[]\"'`\\:<>| "):
+		return c.fail("the file "+file+" is not in the folder of the package", "name a file of the package, as in mix.ptx")
+	case !ptxName(name):
+		return c.fail("the function "+name+" has no name of PTX", "name a .visible .func of the file")
+	}
+	sig, ok := under(c.res[0]).(*types.Signature)
+	if !ok {
+		return c.fail("the type is not that of a function", "pass a function, or nil with a type argument")
+	}
+	params, results, ok := c.externTypes(sig)
+	if !ok {
+		return nil
+	}
+	f := c.l.extern(name, params, results...)
+	f.File = file
+	return []leaf{&closure{typ: c.res[0], ext: f}}
+}
+
+// externTypes returns what is passed to a function of other PTX: numbers, bools and pointers.
+func (c *icall) externTypes(sig *types.Signature) (params []ir.Mem, results []ir.Type, ok bool) {
+	if sig.Variadic() || sig.Results().Len() > 1 {
+		c.fail("the function is variadic or has several results", "pass a pointer to which it writes")
+		return nil, nil, false
+	}
+	for _, tuple := range []*types.Tuple{sig.Params(), sig.Results()} {
+		for i := range tuple.Len() {
+			t := tuple.At(i).Type()
+			lay := c.l.layout(t)
+			if lay.leaf == nil || lay.leaf.kind != scalar && lay.leaf.kind != pointer {
+				c.fail("a parameter or result of type "+c.l.typeName(t), "pass numbers and pointers, as in &x[0]")
+				return nil, nil, false
+			}
+			if tuple == sig.Results() {
+				results = append(results, lay.leaf.regType())
+			} else {
+				params = append(params, lay.leaf.mem)
+			}
+		}
+	}
+	return params, results, true
+}
+
+// callOther calls a function of another PTX file.
+func (f *frame) callOther(c *closure, args []val) []val {
+	var list []*ir.Value
+	for _, a := range args {
+		list = append(list, f.scalar(a))
+	}
+	if len(list) != len(c.ext.Params) {
+		return nil // after an error
+	}
+	r := f.callExtern(c.ext, list...)
+	if len(c.ext.Results) == 0 {
+		return nil
+	}
+	t := under(c.typ).(*types.Signature).Results().At(0).Type()
+	return []val{single(t, f.narrow(r, t))}
+}
+
+// ptxName reports whether PTX can call a function by this name.
+func ptxName(s string) bool {
+	for i, c := range s {
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c == '$'
+		if !letter && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return s != "" && s != "_" && s != "$"
 }

@@ -96,7 +96,41 @@ func TestPrintfRefusals(t *testing.T) {
 	}
 }
 
+// externRefused are declarations of f and calls, and parts of the refusals.
+var externRefused = []struct{ decl, call, want string }{
+	{`var f = gpu.Extern[func(int)]("../f.ptx", "f", nil)`, "f(n)", "the file ../f.ptx is not in the folder of the package: name a file"},
+	{`var f = gpu.Extern[func(int)]("f*.ptx", "f", nil)`, "f(n)", "is not in the folder of the package"},
+	{`var f = gpu.Extern[func(int)]("f.ptx", "f g", nil)`, "f(n)", "the function f g has no name of PTX: name a .visible .func"},
+	{`var f = gpu.Extern[func(...int)]("f.ptx", "f", nil)`, "f(n)", "variadic or has several results: pass a pointer"},
+	{`var f = gpu.Extern[func() (int, int)]("f.ptx", "f", nil)`, "f()", "variadic or has several results"},
+	{`var f = gpu.Extern[func([]int32)]("f.ptx", "f", nil)`, "f(x)", "a parameter or result of type []int32: pass numbers and pointers"},
+	{`var f = gpu.Extern[func() [2]int]("f.ptx", "f", nil)`, "f()", "a parameter or result of type [2]int"},
+	{`var f = gpu.Extern("f.ptx", "f", 1)`, "_ = f", "the type is not that of a function: pass a function"},
+	{`var f = gpu.Extern[func(int)]("f.ptx", "f", nil); var g = gpu.Extern[func(int32)]("f.ptx", "f", nil)`, "f(n); g(1)", "the function f of other PTX has two signatures: declare it once"},
+	{`var f = gpu.Extern[func(int)]("f.ptx", "k", nil)`, "f(n)", "has the name of a kernel, function or variable of this module: rename that"},
+	{`const f = 1`, `gpu.Extern[func(int)]("f.ptx", "f", nil)(n)`, "gpu.Extern: a call in a function: initialize a package-level variable with it"},
+}
+
+func TestExternRefusals(t *testing.T) {
+	for _, c := range externRefused {
+		t.Run(c.decl, func(t *testing.T) {
+			errs := lowerPackage(t, c.decl, c.call)
+			for _, e := range errs {
+				if strings.Contains(e.Error(), c.want) && e.Pos.Line > 0 {
+					return
+				}
+			}
+			t.Errorf("the errors are %v", errs)
+		})
+	}
+}
+
 func lowerText(t *testing.T, code string) []*Error {
+	t.Helper()
+	return lowerPackage(t, "", code)
+}
+
+func lowerPackage(t *testing.T, decl, code string) []*Error {
 	t.Helper()
 	text := `package p
 
@@ -106,7 +140,7 @@ import "unsafe"
 var table = [4]int32{1, 2, 3, 4}
 var counter int
 
-const size = unsafe.Sizeof(counter)
+const size = unsafe.Sizeof(counter); ` + decl + `
 
 func helper(i int) int { return i + 1 }
 func other(i int) int { return i + int(size) }

@@ -211,7 +211,10 @@ func numbers(t gpu.Thread, a []float32, b []float64, c []num.F16, d []num.BF16, 
 func driver(t gpu.Thread, x []float32, c gpu.Conditional) {
 	gpu.Printf(t, "%d: %.3f %t\n", t.GlobalX(), x[0], x[0] > 0)
 	c.Set(t, 1)
+	x[1] = other(x[0], &x[2], len(x) > 3)
 }
+
+var other = gpu.Extern[func(float32, *float32, bool) float32]("other.ptx", "other", nil)
 
 //gpu:kernel
 func inline(t gpu.Thread, a []uint32, b []float32) {
