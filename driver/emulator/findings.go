@@ -23,10 +23,12 @@ type Finding struct {
 	At string
 
 	// The following fields are zero in findings outside of kernels.
-	Kernel  string
-	File    string // name of the module
-	Line    int    // line in the PTX text, from 1
-	Source  string // "file.cu:12" if the PTX has .loc directives
+	Kernel string
+	File   string // name of the module
+	Line   int    // line in the PTX text, from 1
+	// Source is "file.cu:12" if the PTX has .loc directives. If the code is of an inlined function,
+	// ", inlined at file.cu:30" follows, once for each call.
+	Source  string
 	Instr   string // text of the instruction's line
 	Block   [3]uint32
 	Thread  [3]uint32

@@ -79,7 +79,7 @@ type Fault struct {
 	Kernel string
 	File   string // name given to ptx.Parse
 	Line   int    // line in the PTX text
-	Source string // "file.cu:12" from .loc, empty if there is none
+	Source string // "file.cu:12, inlined at file.cu:30" from .loc, empty if there is none
 	Instr  string // PTX text of the instruction
 	Block  Dim3
 	Thread Dim3
@@ -249,8 +249,10 @@ func ownCode(function string) bool {
 	switch first, _, _ := strings.Cut(below, "/"); first {
 	case "driver", "graph", "loader", "ptx":
 		return true
+	case "internal": // except for programs that test the library
+		return !strings.HasPrefix(below, "internal/verify/") && !strings.HasPrefix(below, "internal/snippets")
 	}
-	return below == "internal/gputest" || below == "internal/faulty"
+	return false
 }
 
 // packageOf returns the package path of a function name: everything up to the first dot after the

@@ -192,6 +192,7 @@ type lowerer struct {
 	cur        *ptx.Instr
 	pos        ptx.Pos
 	loc        int32
+	places     map[sourcePlace]string // the latest .loc of each position
 	guard      reg
 	guardKind  guardKind
 	after      []widen
@@ -315,8 +316,25 @@ func (l *lowerer) statement(s ptx.Stmt) {
 	}
 }
 
+// sourcePlace is a position in a source file.
+type sourcePlace struct{ file, line, col int }
+
+// location notes the source line of the code that follows. The place of an inlined call is that of
+// an earlier .loc, which can be inlined itself.
 func (l *lowerer) location(s *ptx.Loc) {
 	text := fmt.Sprintf("%s:%d", l.file.files[s.File], s.Line)
+	if in := s.Inlined; in != nil {
+		at := sourcePlace{in.File, in.Line, in.Col}
+		outer, ok := l.places[at]
+		if !ok {
+			outer = fmt.Sprintf("%s:%d", l.file.files[in.File], in.Line)
+		}
+		text += ", inlined at " + outer
+	}
+	if l.places == nil {
+		l.places = map[sourcePlace]string{}
+	}
+	l.places[sourcePlace{s.File, s.Line, s.Col}] = text
 	i, ok := l.b.locs[text]
 	if !ok {
 		l.b.prog.locs = append(l.b.prog.locs, text)

@@ -65,6 +65,7 @@ func (x *fn) failures() {
 		}
 	}
 	x.b.Place(tail)
+	x.loc(x.f.Pos)
 	x.record(site, values)
 }
 

@@ -126,7 +126,7 @@ func (e *module) variable(v *ir.Var) {
 
 // declare adds the function with its parameters and directives.
 func (e *module) declare(f *ir.Func) *fn {
-	x := &fn{m: e, f: f, chains: map[int32]bool{}}
+	x := &fn{m: e, f: f, places: map[ir.Pos]int32{}}
 	if f.Kernel {
 		x.b = e.out.Kernel(f.Name)
 		x.kernelParams()

@@ -288,6 +288,32 @@ func TestLines(t *testing.T) {
 	}
 }
 
+// A function that is inlined twice calls another one. When code of the first chain follows code of
+// the second, the place in the outer function is named again.
+func TestLinesOfTwoChains(t *testing.T) {
+	m := &ir.Module{Files: []string{"a.go"}, Inlines: []ir.Inline{
+		{Func: "pkg.outer", At: ir.Pos{Line: 3, Col: 1}},
+		{Func: "pkg.inner", At: ir.Pos{Line: 30, Col: 2, Inline: 1}},
+		{Func: "pkg.outer", At: ir.Pos{Line: 4, Col: 1}},
+		{Func: "pkg.inner", At: ir.Pos{Line: 30, Col: 2, Inline: 3}},
+	}}
+	b, p := perThread(m, 1)
+	for i, chain := range []int32{2, 4, 2} {
+		b.Store(ir.M64, p, int64(8*i), b.I64(1)).Pos = ir.Pos{Line: 40, Col: 5, Inline: chain}
+	}
+	b.B.Ret()
+	src := string(text(t, m, emit.Options{Lines: emit.InlinedLines}))
+	var chains []string
+	for _, line := range strings.Split(src, "\n") {
+		if _, at, ok := strings.Cut(line, "inlined_at 1 "); ok {
+			chains = append(chains, at)
+		}
+	}
+	if got := strings.Join(chains, ", "); got != "3 1, 30 2, 4 1, 30 2, 3 1, 30 2" {
+		t.Errorf("the places are %s in\n%s", got, src)
+	}
+}
+
 // Cold blocks come last, and unused arithmetic is not written.
 func TestLayout(t *testing.T) {
 	m := &ir.Module{}

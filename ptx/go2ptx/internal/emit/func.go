@@ -21,7 +21,7 @@ type fn struct {
 	tuples  map[*ir.Value][]build.Reg
 	labels  []build.Label // by ID of a block
 	fails   []failure
-	chains  map[int32]bool // inlined calls whose place a .loc has named
+	places  map[ir.Pos]int32 // the chain of calls of each position's latest .loc
 	at      ir.Pos
 }
 

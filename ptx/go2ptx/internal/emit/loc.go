@@ -19,19 +19,25 @@ func (x *fn) loc(p ir.Pos) {
 	x.inlined(p)
 }
 
-// inlined writes a position with its calls. PTX requires that a .loc has named the place of a call
-// before a .loc refers to it.
+// inlined writes a position with its calls. A .loc refers to the place of a call by its position
+// only, so the latest .loc of that position must be for the same chain of calls.
 func (x *fn) inlined(p ir.Pos) {
+	defer func() { x.places[without(p)] = p.Inline }()
 	if p.Inline <= 0 || int(p.Inline) > len(x.m.ir.Inlines) {
 		x.b.Loc(x.pos(p))
 		return
 	}
 	in := x.m.ir.Inlines[p.Inline-1]
-	if !x.chains[p.Inline] {
-		x.chains[p.Inline] = true
+	if chain, ok := x.places[without(in.At)]; !ok || chain != in.At.Inline {
 		x.inlined(in.At)
 	}
 	x.b.LocInlined(x.pos(p), in.Func, x.pos(in.At))
+}
+
+// without returns a position without its chain of calls.
+func without(p ir.Pos) ir.Pos {
+	p.Inline = 0
+	return p
 }
 
 func (x *fn) pos(p ir.Pos) build.Pos {

@@ -1,7 +1,6 @@
-package faulttest
+package faulttest_test
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,25 +11,6 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 	"github.com/purecuda/cuda/ptx/go2ptx"
 )
-
-// marked returns the line of a file of testdata that ends with a comment.
-func marked(t testing.TB, name, comment string) int {
-	t.Helper()
-	data := must(sources.ReadFile("testdata/" + name + ".go"))(t)
-	line := 0
-	for i, text := range bytes.Split(data, []byte("\n")) {
-		if bytes.HasSuffix(text, []byte(" // "+comment)) {
-			if line != 0 {
-				t.Fatalf("lines %d and %d of %s.go end with %q", line, i+1, name, comment)
-			}
-			line = i + 1
-		}
-	}
-	if line == 0 {
-		t.Fatalf("no line of %s.go ends with %q", name, comment)
-	}
-	return line
-}
 
 // counted has the kernels of testdata/counted.go and what they wait for.
 var counted = map[string]string{
@@ -96,8 +76,8 @@ func TestTrapEndsKernelsThatCountThreads(t *testing.T) {
 			if name == "callee" {
 				marker = "trap of callee"
 			}
-			at := fmt.Sprintf("(counted/counted.go:%d)", marked(t, "counted", marker))
-			if f := emu.Findings(); len(f) != 1 || f[0].Kind != "trap" || !strings.Contains(f[0].Report, at) {
+			at := fmt.Sprintf("counted/counted.go:%d", marked(t, "counted", marker))
+			if f := emu.Findings(); len(f) != 1 || f[0].Kind != "trap" || !sourceIs(f[0].Source, at) {
 				t.Errorf("the findings are %v, not a trap at %s", f, at)
 			}
 			_, _, _, _ = s.Close(), x.Close(), y.Close(), m.Close() // they fail with the same code

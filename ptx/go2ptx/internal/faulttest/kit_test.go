@@ -1,9 +1,11 @@
-package faulttest
+package faulttest_test
 
 import (
+	"bytes"
 	"context"
 	"embed"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -20,6 +22,35 @@ func compiled(t testing.TB, name string, cfg go2ptx.Config) *go2ptx.Output {
 	data := must(sources.ReadFile("testdata/" + name + ".go"))(t)
 	cfg.Package = go2ptx.Package{Path: "example.org/heat/" + name, Files: []go2ptx.File{{Name: name + "/" + name + ".go", Data: data}}}
 	return must(go2ptx.Compile(cfg))(t)
+}
+
+// marked returns the line of a file of testdata that ends with a comment.
+func marked(t testing.TB, name, comment string) int {
+	t.Helper()
+	return lineOf(t, must(sources.ReadFile("testdata/"+name+".go"))(t), comment)
+}
+
+// lineOf returns the line of a Go file that ends with a comment.
+func lineOf(t testing.TB, data []byte, comment string) int {
+	t.Helper()
+	line := 0
+	for i, text := range bytes.Split(data, []byte("\n")) {
+		if bytes.HasSuffix(text, []byte(" // "+comment)) {
+			if line != 0 {
+				t.Fatalf("lines %d and %d end with %q", line, i+1, comment)
+			}
+			line = i + 1
+		}
+	}
+	if line == 0 {
+		t.Fatalf("no line ends with %q", comment)
+	}
+	return line
+}
+
+// sourceIs reports whether the source line of a finding is at, in a function that may be inlined.
+func sourceIs(source, at string) bool {
+	return source == at || strings.HasPrefix(source, at+", inlined at ")
 }
 
 func load(t testing.TB, c *driver.Context, out *go2ptx.Output) *driver.Module {

@@ -1,4 +1,4 @@
-package faulttest
+package faulttest_test
 
 import (
 	"testing"
