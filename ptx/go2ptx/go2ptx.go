@@ -147,7 +147,7 @@ func Compile(cfg Config) (*Output, error) {
 	if p.GoSource && cfg.GoRelease != "" {
 		header = append(header, "Contains source of "+cfg.GoRelease)
 	}
-	out.Go, err = launch.Generate(p, launch.Options{File: cfg.PTXFile, Header: header, Linked: out.Linked, ReadOnly: c.readOnly, Traps: c.traps})
+	out.Go, err = launch.Generate(p, launch.Options{File: cfg.PTXFile, Header: header, Linked: out.Linked, Variables: c.variables(), ReadOnly: c.readOnly, Traps: c.traps})
 	if err != nil {
 		return nil, err
 	}

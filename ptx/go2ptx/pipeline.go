@@ -8,6 +8,7 @@ import (
 	"github.com/purecuda/cuda/ptx"
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/emit"
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
+	"github.com/purecuda/cuda/ptx/go2ptx/internal/launch"
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/lower"
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/opt"
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/source"
@@ -80,6 +81,17 @@ func (c *compiled) linked() []string {
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+// variables returns the variables that the host can set.
+func (c *compiled) variables() []launch.Variable {
+	var list []launch.Variable
+	for _, v := range c.module.Vars {
+		if v.Visible {
+			list = append(list, launch.Variable{Name: v.Name, Package: v.Package, Object: v.Object})
+		}
+	}
+	return list
 }
 
 // readOnly reports whether a kernel only reads the memory of a parameter.

@@ -6,8 +6,14 @@ package gpu
 //
 //	gpu.AtomicAdd(hits.Ptr(), 1)
 //
-// Each loaded module has its own variable, which the host finds by name. Under Run, the variable is
-// an ordinary Go variable.
+// For the host, go2ptx generates a function that returns the variable as a driver.View of one
+// element. Its name is that of the variable in upper case, with In at the end:
+//
+//	v, err := HitsIn(ctx)
+//	err = v.CopyFrom([]uint32{0})
+//
+// Each loaded module has its own variable, whose name in the PTX is that in Go. Under Run, the
+// variable is an ordinary Go variable.
 type Global[T any] struct{ value T }
 
 // GlobalOf returns a Global with an initial value, which must be a constant expression or a
@@ -28,7 +34,8 @@ func (g *Global[T]) Load() T { return *g.Ptr() }
 func (g *Global[T]) Store(value T) { *g.Ptr() = value }
 
 // Constant is a variable in constant memory, which the host sets and kernels read. Declare it as a
-// package-level variable. Constant memory has at most 64 KiB in each module.
+// package-level variable. The host sets it as a Global. Constant memory has at most 64 KiB in each
+// module.
 type Constant[T any] struct{ value T }
 
 // ConstantOf returns a Constant with an initial value, which must be a constant expression or a

@@ -63,3 +63,32 @@ func above(t gpu.Thread, x []uint32, limit uint32, c gpu.Conditional) {
 //
 //gpu:kernel block=1
 func double(t gpu.Thread, x []uint32) { x[0] *= 2 }
+
+// curve is a function that the host chooses.
+type curve struct {
+	scale float64
+	steps [3]uint16
+	on    bool
+}
+
+var (
+	hits   gpu.Global[uint32]
+	last   = gpu.GlobalOf([2]int64{-1, 5})
+	curves = gpu.ConstantOf(curve{scale: 1.5, steps: [3]uint16{1, 2, 3}, on: true})
+	größe  gpu.Constant[float32]
+)
+
+// count counts the elements of x above a limit, and applies the curve to them.
+//
+//gpu:kernel block=64
+func count(t gpu.Thread, x []float64) {
+	i := t.GlobalX()
+	if i >= len(x) || x[i] <= float64(größe.Load()) {
+		return
+	}
+	gpu.AtomicAdd(hits.Ptr(), 1)
+	gpu.AtomicMax(&last.Ptr()[1], int64(i))
+	if c := curves.Ptr(); c.on {
+		x[i] = x[i]*c.scale + float64(c.steps[i%3])
+	}
+}

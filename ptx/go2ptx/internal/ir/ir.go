@@ -90,6 +90,8 @@ type Var struct {
 	Init        []byte // nil: zero
 	Extern      bool   // dynamic shared memory
 	Visible     bool   // the host can find it
+	// Of a variable that the host can find: the import path and the name in Go.
+	Package, Object string
 }
 
 // Block is a basic block.

@@ -17,6 +17,8 @@ import (
 type Options struct {
 	File   string   // name of the PTX file beside the Go file: heat_gpu.ptx
 	Header []string // comment lines after the first
+	// Variables are the variables of the PTX that the host can set.
+	Variables []Variable
 	// Linked names the PTX files with functions that kernels call, in the folder of the package.
 	Linked []string
 	// ReadOnly reports whether a kernel only reads the memory of a parameter.
@@ -24,6 +26,9 @@ type Options struct {
 	// Traps reports whether a failed check in a kernel traps.
 	Traps func(kernel string) bool
 }
+
+// Variable is a gpu.Global or gpu.Constant.
+type Variable struct{ Name, Package, Object string } // Name is that in the PTX
 
 // Kernel describes a launcher.
 type Kernel struct {
@@ -38,6 +43,7 @@ func Generate(p *source.Program, o Options) ([]byte, error) {
 	for _, k := range p.Kernels {
 		g.kernel(k)
 	}
+	g.variables()
 	g.collisions()
 	if err := g.errs.Err(); err != nil {
 		return nil, err
@@ -46,6 +52,9 @@ func Generate(p *source.Program, o Options) ([]byte, error) {
 	body.embed(g)
 	for _, k := range g.kernels {
 		body.kernel(g, k)
+	}
+	for _, v := range g.vars {
+		body.variable(v)
 	}
 	var out printer
 	out.f("%s; DO NOT EDIT.\n", source.Marker)
@@ -68,6 +77,7 @@ type generator struct {
 	prog    *source.Program
 	opts    Options
 	kernels []*Kernel
+	vars    []*variable
 	imports map[string]string // path to name, if it is not the package's
 	names   map[string]string // names of packages in the file
 	errs    source.Errors
@@ -127,6 +137,12 @@ func (g *generator) collisions() {
 			}
 			taken[name] = "another launcher uses"
 		}
+	}
+	for _, v := range g.vars {
+		if by, ok := taken[v.goName]; ok {
+			g.errorf(v.obj.Pos(), "the host finds the variable %s with a function %s, which %s; rename the variable", v.obj.Name(), v.goName, by)
+		}
+		taken[v.goName] = "another variable uses"
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+	"strings"
 
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/source"
@@ -279,6 +280,12 @@ func (l *lowerer) function(f *ir.Func, in instance, pkg *source.Package, decl *a
 
 // unique returns a name for a function or variable of the module.
 func (l *lowerer) unique(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if r == '_' || ptxName("a"+string(r)) {
+			return r
+		}
+		return '_' // Go's names have all letters
+	}, name)
 	for i, n := 0, name; ; i++ {
 		if i > 0 {
 			n = fmt.Sprintf("%s_%d", name, i)

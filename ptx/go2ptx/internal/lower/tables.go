@@ -93,6 +93,7 @@ func (l *lowerer) initialize(m *moduleVar, obj *types.Var, use ast.Node) {
 		m.v = s.table(obj, init, lay, space)
 		if m.v != nil {
 			m.v.Visible = true
+			m.v.Package, m.v.Object = obj.Pkg().Path(), obj.Name()
 		}
 	case lay.static() || !hasArray(lay):
 		m.leaves = s.constLeaves(init, t, obj)
