@@ -17,6 +17,9 @@ type variable struct {
 // variables finds the variables that the generated file can name: those of the package, and
 // exported ones of imported packages.
 func (g *generator) variables() {
+	if len(g.opts.Variables) == 0 {
+		return // perhaps there is no package either
+	}
 	main := g.prog.Packages[len(g.prog.Packages)-1]
 	for _, v := range g.opts.Variables {
 		pkg := g.packageAt(v.Package)
