@@ -152,6 +152,7 @@ docs:
 	$(GO) run -C tools ./graphdoc -root ..
 	$(GO) run -C tools ./emudoc -root ..
 	$(GO) run -C tools ./errordoc -root ..
+	$(GO) run -C tools ./langdoc -root ..
 	$(GO) run -C tools ./timeline -root ..
 	$(GO) run -C tools ./docsnip -root ..
 	$(GO) run -C tools ./rundoc -root ..
@@ -161,6 +162,7 @@ docs-check:
 	$(GO) run -C tools ./graphdoc -root .. -check $(GRAPHDOC)
 	$(GO) run -C tools ./emudoc -root .. -check
 	$(GO) run -C tools ./errordoc -root .. -check
+	$(GO) run -C tools ./langdoc -root .. -check
 	$(GO) run -C tools ./timeline -root .. -check
 	$(GO) run -C tools ./docsnip -root .. -check
 	$(GO) run -C tools ./rundoc -root .. -check
@@ -227,7 +229,7 @@ test-wasm:
 # Everything that reads bytes of strangers, for FUZZTIME each. The minimiser would
 # take most of the time where an input is large.
 FUZZTIME ?= 30s
-FUZZ     := ./ptx:FuzzParse ./ptx:FuzzSignatures ./ptx:FuzzRoundTrip ./ptx:FuzzInspect ./driver/image:FuzzImage ./driver/image:FuzzLZ4 ./internal/zstd:FuzzDecode ./ptx/ptx2go/internal/gen:FuzzSources ./examples/internal/safetensors:FuzzSafetensors ./driver/emulator/internal/hostile:FuzzModule ./driver/emulator/internal/hostile:FuzzBinary ./ptx/nvrtc:FuzzEntry ./loader:FuzzEnvironment
+FUZZ     := ./ptx/go2ptx:FuzzCompile ./ptx:FuzzParse ./ptx:FuzzSignatures ./ptx:FuzzRoundTrip ./ptx:FuzzInspect ./driver/image:FuzzImage ./driver/image:FuzzLZ4 ./internal/zstd:FuzzDecode ./ptx/ptx2go/internal/gen:FuzzSources ./examples/internal/safetensors:FuzzSafetensors ./driver/emulator/internal/hostile:FuzzModule ./driver/emulator/internal/hostile:FuzzBinary ./ptx/nvrtc:FuzzEntry ./loader:FuzzEnvironment
 
 fuzz:
 	set -e; for f in $(FUZZ); do echo "fuzz: $$f"; \

@@ -61,6 +61,7 @@ func newBuilder(l *lowerer, f *ir.Func) *builder {
 }
 
 func (b *builder) newBlock() *ir.Block {
+	b.spend(10)
 	blk := b.f.NewBlock()
 	b.info[blk] = &blockInfo{defs: map[part]leaf{}}
 	return blk
@@ -116,12 +117,17 @@ func (b *builder) exit() {
 
 // emit appends an instruction.
 func (b *builder) emit(op ir.Op, t ir.Type, args ...*ir.Value) *ir.Value {
-	if b.budget++; b.budget > maxValues {
-		panic(tooLarge{})
-	}
+	b.spend(1)
 	v := b.f.NewValue(op, t, args...)
 	v.Pos = b.pos
 	return b.cur.Append(v)
+}
+
+// spend limits what a function costs, in instructions. A block costs more than an instruction.
+func (b *builder) spend(n int) {
+	if b.budget += n; b.budget > maxValues {
+		panic(tooLarge{})
+	}
 }
 
 // tooLarge is the panic of a function that exceeds maxValues.

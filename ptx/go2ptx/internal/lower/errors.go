@@ -49,7 +49,6 @@ var Refusals = []Refusal{
 	{"map", "maps are not available in kernels", "use slices with sorted keys, or an array"},
 	{"method-expr", "a method expression of an interface or an embedded type cannot be used", "write a function literal that calls the method"},
 	{"no-body", "the function %s has no Go code that can be compiled", "write it in Go, or use gpu.Extern for PTX"},
-	{"num-field", "the field of a number has no address", "copy the field to a variable"},
 	{"panic-value", "the message of panic must be a constant string", "use gpu.Assert or a constant"},
 	{"printf", "gpu.Printf: %s", "%s"},
 	{"recover", "recover is not available in kernels", "a panic ends the thread with a fault"},

@@ -154,7 +154,7 @@ func (f *frame) addr(n ast.Node, x loc) leaf {
 	case x.none:
 		return f.undef(ir.TPtr)
 	case x.bits:
-		f.errorf(n, "num-field")
+		f.errorf(n, "internal", "the address of a field of a number")
 		return f.undef(ir.TPtr)
 	case x.v != nil:
 		return place{x.v, x.off}

@@ -18,7 +18,7 @@ func Load(cfg Config) (*Program, error) {
 	l.units[main.path] = main
 	l.order = append(l.order, main)
 	l.errs = main.add(l.fset, buildContext{contextArch, cfg.Tags})
-	if len(main.files) == 0 {
+	if len(main.files) == 0 && l.errs == nil {
 		l.errs = append(l.errs, main.empty()...)
 	}
 	kernels := l.kernels(main)
@@ -63,7 +63,11 @@ func (u *unit) empty() Errors {
 // kernels finds the kernels of the main package, reaches them, and reports errors in directives.
 func (l *loader) kernels(u *unit) (found []*decl) {
 	for _, f := range u.files {
-		l.errs = append(l.errs, stray(l.fset, f.syntax, u.path == GPUPath)...)
+		if errs := stray(l.fset, f.syntax, u.path == GPUPath); errs != nil && f.errs != nil {
+			l.errs = append(l.errs, f.errs...) // they may be the reason for which the function is not there
+		} else {
+			l.errs = append(l.errs, errs...)
+		}
 		for _, d := range f.syntax.Decls {
 			fun, ok := d.(*ast.FuncDecl)
 			if !ok {

@@ -68,10 +68,10 @@ func TestSignaturesThatAreRefused(t *testing.T) {
 		"func step(t gpu.Thread) int { return 1 }":     "f0.go:6:6: kernel step has results",
 		"func step(t gpu.Thread, x ...int) {}":         "f0.go:6:6: kernel step is variadic",
 		"func step(t gpu.Thread, s string) {}":         "f0.go:6:25: parameter s of kernel step: a parameter cannot be a string",
-		"func step(t gpu.Thread, m map[int]int) {}":    "f0.go:6:25: parameter m of kernel step: a parameter cannot be a map[int]int",
+		"func step(t gpu.Thread, m map[int]int) {}":    "f0.go:6:25: parameter m of kernel step: a parameter cannot have type map[int]int",
 		"func step(t gpu.Thread, s [][]int) {}":        "f0.go:6:25: parameter s of kernel step: the elements of a slice cannot be a slice",
 		"func step(t gpu.Thread, s struct{p *int}) {}": "f0.go:6:25: parameter s of kernel step: field p cannot be a pointer",
-		"func step(t gpu.Thread, s any) {}":            "f0.go:6:25: parameter s of kernel step: a parameter cannot be a any",
+		"func step(t gpu.Thread, s any) {}":            "f0.go:6:25: parameter s of kernel step: a parameter cannot have type any",
 		"func step(t gpu.Thread)":                      "f0.go:6:6: kernel step has no body",
 		"func größe(t gpu.Thread) {}":                  "f0.go:6:6: größe cannot be a name in PTX",
 		"func step[T any](t gpu.Thread, x T) {}":       "f0.go:6:6: kernel step is generic; list its instances",
@@ -120,7 +120,7 @@ func scale[T any, I comparable](t gpu.Thread, x []T, by I) {}
 		"float32,scale":     "scale is not a type",
 		"chan_,int":         "undefined: chan_",
 		"chan[int],int":     "chan[int],int is not a list of types",
-		"map[int]bool,int":  "parameter x of kernel scale: the elements of a slice cannot be a map",
+		"map[int]bool,int":  "parameter x of kernel scale: the elements of a slice cannot have type map",
 		"float32,int,int32": "float32,int,int32: kernel scale has 2 type parameters",
 	} {
 		_, err := load(t, strings.Replace(text, "[4]int8,pair", instance, 1), half)

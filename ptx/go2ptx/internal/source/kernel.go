@@ -192,5 +192,5 @@ func value(t types.Type, what string) error {
 	case *types.Pointer:
 		return fmt.Errorf("%s cannot be a pointer: host memory means nothing to the device; use gpu.View", what)
 	}
-	return fmt.Errorf("%s cannot be a %v; host and device exchange numbers, arrays and structs", what, t)
+	return fmt.Errorf("%s cannot have type %v; host and device exchange numbers, arrays and structs", what, t)
 }

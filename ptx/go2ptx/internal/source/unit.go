@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -66,7 +67,8 @@ func (u *unit) add(fset *token.FileSet, ctx buildContext) (errs Errors) {
 	for _, f := range sorted {
 		ok, err := ctx.includes(f)
 		if err != nil {
-			errs.Add(token.Position{Filename: f.Name, Line: 1}, "%v", err)
+			at := max(bytes.Index(f.Data, []byte("//go:build")), 0)
+			errs.Add(token.Position{Filename: f.Name, Line: 1 + bytes.Count(f.Data[:at], []byte("\n")), Column: 1}, "%v", err)
 		}
 		if ok && err == nil {
 			u.parse(fset, f, &errs)

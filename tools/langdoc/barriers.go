@@ -1,0 +1,4 @@
+package main
+
+// barriers is how the compiler treats barriers in divergent code.
+const barriers = ""
