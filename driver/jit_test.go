@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -339,6 +340,22 @@ func TestJITOptionsHaveTheirWholeRange(t *testing.T) {
 				t.Errorf("%s(%d): %v", name, n, err)
 			}
 			noError(t, m.Close())
+		}
+	}
+}
+
+// The driver is asked for line numbers if embedded PTX has them, and only then.
+func TestEmbeddedModulesKeepLineNumbers(t *testing.T) {
+	var got []cu.CUjit_option
+	c := gputest.Watched(t, cu.FnCuModuleLoadDataEx, func(a loader.Args) {
+		got = slices.Clone(unsafe.Slice((*cu.CUjit_option)(a.Ptr(3)), int(a.Uint32(2))))
+	})
+	const head, entry = ".version 7.0\n.target sm_50\n.address_size 64\n", ".visible .entry k()\n{\n%s\tret;\n}\n"
+	const local = "\t.local .align 4 .b8 x[4];\n"
+	for body, want := range map[string]bool{"": false, local: false, "\t.loc 1 3 4\n": true, "\t.loc\t1 3 4\n": true} {
+		must(c.Embedded("lines", []byte(head+".file 1 \"a.go\"\n"+fmt.Sprintf(entry, body))))(t)
+		if asked := slices.Contains(got, cu.CU_JIT_GENERATE_LINE_INFO); asked != want {
+			t.Errorf("with %q, the options are %v", body, got)
 		}
 	}
 }

@@ -1,9 +1,11 @@
 package driver
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"unsafe"
 
@@ -257,7 +259,8 @@ type embeddedText struct {
 // a package. The PTX must always be the same memory, such as an embedded variable. The first call
 // with a name and text loads the module, even during a capture. Do not close the module: the
 // context unloads it. The module does not keep the context alive. If the PTX calls functions that
-// other PTX defines, pass that as well. It is linked.
+// other PTX defines, pass that as well. It is linked. If the PTX has line numbers, they are kept for
+// profilers and compute-sanitizer.
 func (c *Context) Embedded(name string, ptx []byte, more ...[]byte) (*Module, error) {
 	if err := c.check(); err != nil {
 		return nil, fmt.Errorf("cannot load the %s: %w", name, err)
@@ -283,7 +286,11 @@ func (c *Context) loadEmbedded(name string, ptx []byte, more [][]byte) (*Module,
 	if err := hostthread.Refuse(); err != nil {
 		return nil, err
 	}
-	img, sigs, err := c.linkEmbedded(name, ptx, more)
+	var lines []JITOption
+	if hasLines(ptx) || slices.ContainsFunc(more, hasLines) {
+		lines = append(lines, WithJIT(cu.CU_JIT_GENERATE_LINE_INFO, 1))
+	}
+	img, sigs, err := c.linkEmbedded(name, ptx, more, lines)
 	if err != nil {
 		return nil, err
 	}
@@ -292,7 +299,7 @@ func (c *Context) loadEmbedded(name string, ptx []byte, more [][]byte) (*Module,
 	}
 	defer c.core.life.Done()
 	m := &Module{}
-	j, err := withJIT(img, nil, func(j *jit) error { return m.load(c.Guarded(), img, j) })
+	j, err := withJIT(img, lines, func(j *jit) error { return m.load(c.Guarded(), img, j) })
 	if err != nil {
 		return nil, c.explainNeeds(err, imageNeeds(img))
 	}
@@ -307,13 +314,18 @@ func (c *Context) loadEmbedded(name string, ptx []byte, more [][]byte) (*Module,
 	return m, nil
 }
 
+// hasLines reports whether PTX has line numbers, which the driver keeps only if it is asked to.
+func hasLines(ptx []byte) bool {
+	return bytes.Contains(ptx, []byte(".loc ")) || bytes.Contains(ptx, []byte(".loc\t"))
+}
+
 // linkEmbedded returns the code to load. If it is linked, the signatures come from the PTX.
-func (c *Context) linkEmbedded(name string, text []byte, more [][]byte) (loadable, map[string]*ptx.Signature, error) {
+func (c *Context) linkEmbedded(name string, text []byte, more [][]byte, opts []JITOption) (loadable, map[string]*ptx.Signature, error) {
 	if len(more) == 0 {
 		img, err := newLoadable(text)
 		return img, nil, err
 	}
-	l, err := c.NewLinker()
+	l, err := c.NewLinker(opts...)
 	if err != nil {
 		return loadable{}, nil, err
 	}
