@@ -46,8 +46,8 @@ func (g *Graph) AddWhile(c Cond, deps ...Node) (n Node, body *Graph, err error) 
 	return n, bodies[0], nil
 }
 
-// AddSwitch adds a node with n bodies. It runs the body whose number, counted from 0, equals the
-// condition. If there is no such body, it runs none (CUDA 12.8).
+// AddSwitch adds a node with n bodies. The node runs the body whose number, counted from 0, equals
+// the condition. If there is no such body, it runs none. It needs CUDA 12.8.
 func (g *Graph) AddSwitch(c Cond, n int, deps ...Node) (Node, []*Graph, error) {
 	if !g.exists() {
 		return Node{}, nil, aGraph.Error(g == nil)

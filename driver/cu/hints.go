@@ -76,7 +76,7 @@ func (r CUresult) hint() string {
 	case CUDA_ERROR_UNSUPPORTED_DEVSIDE_SYNC:
 		return "the module calls cudaDeviceSynchronize on the device, which this device does not support"
 	case CUDA_ERROR_CONTAINED:
-		return "the device contained an error; " + lostHint
+		return "the device had an error and confined its effects; " + lostHint
 
 	case CUDA_ERROR_INVALID_SOURCE:
 		return "the device code cannot be compiled"

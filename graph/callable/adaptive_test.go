@@ -446,8 +446,8 @@ func TestCancelledEagerCallsLeaveTheCallableUsable(t *testing.T) {
 	})
 }
 
-// The page-locked memory of an input is free once the input is copied, even if the call's work
-// still runs. So the next Start of the shape must wait only for the copy.
+// The page-locked memory of an input is free once the input has been copied, even if the call's
+// work is still running. So the next Start with the same shape waits for nothing but the copy.
 func TestEagerStartWaitsOnlyForTheCopy(t *testing.T) {
 	each(t, func(k *kit) {
 		gate := make(chan struct{})

@@ -9,8 +9,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// Watched returns a context of an emulator that calls see before each call of one function. Tests
-// use it to check the arguments that reach the driver.
+// Watched returns a context of an emulator. The emulator calls the function see before each call
+// of f. Tests use it to check the arguments that reach the driver.
 func Watched(t testing.TB, f cu.Function, see func(a loader.Args)) *driver.Context {
 	t.Helper()
 	return Context(t, Driver(t, watched{emulator.New(emulator.Config{}), f.Symbol(), see}))

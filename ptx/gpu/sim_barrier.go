@@ -50,8 +50,8 @@ func (b *block) trySync() bool {
 	return true
 }
 
-// divergent returns the thread with the lowest rank, and the lowest thread that waits at another
-// line than that thread.
+// divergent returns two threads. Of all threads, first has the lowest rank. Of those that wait at a
+// different line from first, odd has the lowest rank.
 func divergent(all []*thread) (odd, first *thread) {
 	first = all[0]
 	for _, s := range all {
@@ -67,7 +67,7 @@ func divergent(all []*thread) (odd, first *thread) {
 	return odd, first
 }
 
-// diverged fails a thread that waits at another barrier than the first thread.
+// diverged fails a thread that waits at a different barrier from the first thread.
 func (b *block) diverged(odd, first *thread) {
 	odd.fail(false, func() error {
 		f := frameOf(odd.call)

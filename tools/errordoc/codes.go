@@ -30,7 +30,7 @@ func codes() []code {
 	return cs
 }
 
-// complete returns an error for each code without an explanation.
+// complete returns an error that lists the codes that have no explanation, or nil.
 func complete(cs []code) error {
 	var errs []error
 	for _, c := range cs {

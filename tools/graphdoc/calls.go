@@ -177,8 +177,9 @@ func (c *calls) useImplementations(from types.Object, m *types.Func) {
 	}
 }
 
-// useRaw records that from calls the C function called name. If from is a method Cu… of another C
-// function, it is an alias, so the callers of that C function also count as callers of name.
+// useRaw records a call of the C function with the given name, made by the function from. If from
+// is the Cu… method for a different C function, it is an alias. Callers of that function then also
+// count as callers of the named one.
 func (c *calls) useRaw(from types.Object, name string) {
 	if f, ok := from.(*types.Func); ok && isRaw(f) {
 		if other := baseOf(f.Name()); other != name {

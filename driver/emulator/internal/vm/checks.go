@@ -168,7 +168,7 @@ func (w *warp) beforeAccess(in *inst, m uint32, order memoryOrder) {
 	}
 }
 
-// unremember empties the cache entry, so the instruction's next access also goes through reach.
+// unremember empties the cache entry, so that the instruction's next access goes through reach again.
 func (w *warp) unremember(in *inst, e *access) {
 	if int(in.slot) < len(w.cache) && e == &w.cache[in.slot] {
 		e.n = 0

@@ -270,7 +270,8 @@ func (x *fn) tuple(v *ir.Value) []build.Reg {
 	return regs
 }
 
-// operand returns a value as a source: an immediate where PTX has immediates of the type.
+// operand returns v as a source operand. It is an immediate if v is a constant and PTX has
+// immediates of its type, and a register otherwise.
 func (x *fn) operand(v *ir.Value) build.Operand {
 	v = resolve(v)
 	if (v.Op == ir.OpConst || v.Op == ir.OpUndef) && v.Type.Kind.Bits() >= 32 {

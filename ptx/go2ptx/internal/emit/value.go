@@ -161,7 +161,7 @@ func (x *fn) bitcast(v *ir.Value) {
 	}
 }
 
-// wide are the special registers of 64 bits. All others have 32.
+// wide lists the special registers that are 64 bits wide. Others are if their names end in _64.
 var wide = map[string]bool{"%clock64": true, "%globaltimer": true, "%gridid": true, "%current_graph_exec": true}
 
 func (x *fn) special(v *ir.Value) {

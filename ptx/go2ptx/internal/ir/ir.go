@@ -195,7 +195,7 @@ func (f *Func) NewValue(op Op, t Type, args ...*Value) *Value {
 	return v
 }
 
-// NumValues is above the ID of each value.
+// NumValues is greater than the ID of every value.
 func (f *Func) NumValues() int { return f.values }
 
 // NumBlocks is above the ID of each block.
@@ -208,7 +208,7 @@ func (b *Block) Append(v *Value) *Value {
 	return v
 }
 
-// Prepend adds a value as the first of a block, where phis are.
+// Prepend adds a value at the beginning of a block, where the phis are.
 func (b *Block) Prepend(v *Value) *Value {
 	v.Block = b
 	b.Values = append([]*Value{v}, b.Values...)

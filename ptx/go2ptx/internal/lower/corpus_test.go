@@ -274,7 +274,8 @@ func randomValue(t reflect.Type, rng *rand.Rand, round int) reflect.Value {
 	return v
 }
 
-// leaves returns the scalar parts of a value, as the IR holds them. All NaNs are the same.
+// leaves returns the scalar parts of a value in the representation of the IR. It maps all NaNs of a
+// type to the same bits.
 func leaves(v reflect.Value) (list []int64) {
 	switch v.Kind() {
 	case reflect.Bool:

@@ -120,7 +120,7 @@ func table(title string, wide, narrow map[string]float64, order []measure) strin
 	return b.String()
 }
 
-// With fused operations, the errors of results on a device must be within the bounds.
+// When operations are fused, the errors in a device's results must stay within the bounds.
 func TestErrors(t *testing.T) {
 	narrow, wide := measures(t)
 	ptx := compile(t, text(all()), false)

@@ -98,7 +98,7 @@ func (g *gen) intrinsic(t typ, a string) string {
 	return fmt.Sprintf("%s(%s)", t, s)
 }
 
-// half is an expression of a 16-bit float.
+// half returns an expression of type t that is computed with 16-bit floats.
 func (g *gen) half(t typ) string {
 	h := pick(g, []string{"num.F16", "num.BF16"})
 	g.use(h)

@@ -191,7 +191,7 @@ func (c *csource) declarator(t []ctoken) (p cparam) {
 	return p
 }
 
-// isCWord reports whether s is a keyword of C's built-in types.
+// isCWord reports whether s is a C keyword that is used in the names of built-in types.
 func isCWord(s string) bool {
 	switch s {
 	case "unsigned", "signed", "char", "short", "int", "long", "float", "double", "bool", "void":
