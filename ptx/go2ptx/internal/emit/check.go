@@ -3,6 +3,7 @@ package emit
 import (
 	"encoding/binary"
 	"fmt"
+	"path"
 	"strconv"
 	"strings"
 
@@ -148,11 +149,8 @@ func (e *module) site(f *ir.Func, v *ir.Value) *build.Var {
 	if name == "" {
 		name = f.Name
 	}
-	file := ""
-	if i := int(v.Pos.File); i >= 0 && i < len(e.ir.Files) && v.Pos.Line > 0 {
-		file = e.ir.Files[i]
-	}
-	fields := []string{v.Site.Kind, name, file, strconv.Itoa(int(v.Pos.Line)), strconv.Itoa(int(v.Pos.Col)), v.Site.Message}
+	pos := e.outside(v.Pos)
+	fields := []string{v.Site.Kind, name, e.file(pos), strconv.Itoa(int(pos.Line)), strconv.Itoa(int(pos.Col)), v.Site.Message}
 	text := strings.Join(fields, "\x00")
 	if s := e.sites[text]; s != nil {
 		return s
@@ -161,4 +159,20 @@ func (e *module) site(f *ir.Func, v *ir.Value) *build.Var {
 	s := e.out.Global(fmt.Sprintf("__purecuda_site%d", len(e.sites)), ptx.B8, int64(len(bytes))).Align(8).InitBytes(bytes)
 	e.sites[text] = s
 	return s
+}
+
+func (e *module) file(p ir.Pos) string {
+	if i := int(p.File); i >= 0 && i < len(e.ir.Files) && p.Line > 0 {
+		return e.ir.Files[i]
+	}
+	return ""
+}
+
+// outside returns where the function of package gpu was called that is inlined at a position, as
+// for a panic under gpu.Run. Other code is at its own position.
+func (e *module) outside(p ir.Pos) ir.Pos {
+	for p.Inline > 0 && int(p.Inline) <= len(e.ir.Inlines) && path.Dir(e.file(p)) == "ptx/gpu" {
+		p = e.ir.Inlines[p.Inline-1].At
+	}
+	return p
 }

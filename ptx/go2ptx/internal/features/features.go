@@ -92,3 +92,32 @@ func count(t gpu.Thread, x []float64) {
 		x[i] = x[i]*c.scale + float64(c.steps[i%3])
 	}
 }
+
+// picture has views in a struct, in an array, and between other fields.
+type picture struct {
+	shift  int8
+	pixels gpu.View2D[float32]
+	tables [2]gpu.View[int32]
+	scale  float32
+}
+
+// transpose writes the scaled transpose of a picture.
+//
+//gpu:kernel block=16x8
+func transpose(t gpu.Thread, out gpu.View2D[float32], in picture, counts gpu.View[int32]) {
+	col, row := t.GlobalX(), t.GlobalY()
+	if row >= in.pixels.Rows() || col >= in.pixels.Cols() {
+		return
+	}
+	v := in.pixels.At(row, col)*in.scale + float32(in.shift)
+	for i, table := range in.tables {
+		if n := row + i; n < table.Len() {
+			v += float32(table.At(n))
+		}
+	}
+	if col == 0 {
+		in.pixels.Row(row)[0] = -1
+		counts.Set(row, int32(out.Stride()))
+	}
+	out.Set(col, row, v)
+}

@@ -101,15 +101,19 @@ func (c *checker) add(k *Kernel) {
 	if sig.Variadic() {
 		c.errs.Add(at, "kernel %s is variadic; use a slice", k.Obj.Name())
 	}
-	memory := map[string]bool{}
+	memory, views := map[string]bool{}, map[string]bool{}
 	for i := 1; i < sig.Params().Len(); i++ {
 		v := sig.Params().At(i)
 		if err := parameter(v.Type()); err != nil {
 			c.errs.Add(c.fset.PositionFor(v.Pos(), false), "parameter %s of kernel %s: %v", v.Name(), k.Obj.Name(), err)
 		}
-		memory[v.Name()] = IsMemory(v.Type())
+		memory[v.Name()], views[v.Name()] = IsMemory(v.Type()), containsView(v.Type())
 	}
 	for _, name := range k.Directives.Restrict {
+		if views[name] && !memory[name] {
+			c.errs.Add(c.fset.PositionFor(k.Directives.Pos, false), "restrict=%s: a launch cannot check a view in a struct or a View2D; pass its elements as a slice", name)
+			continue
+		}
 		if is, ok := memory[name]; !ok || !is {
 			c.errs.Add(c.fset.PositionFor(k.Directives.Pos, false), "restrict=%s: kernel %s has no slice or pointer of this name", name, k.Obj.Name())
 		}
@@ -138,9 +142,27 @@ func isGPU(t types.Type, name string) bool {
 	return ok && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == GPUPath && (name == "" || n.Obj().Name() == name)
 }
 
-// IsMemory reports whether a parameter of a kernel is memory: a slice, a pointer or a view.
-func IsMemory(t types.Type) bool {
+// containsView reports whether a value contains a View or View2D.
+func containsView(t types.Type) bool {
 	if isGPU(t, "View") || isGPU(t, "View2D") {
+		return true
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Array:
+		return containsView(u.Elem())
+	case *types.Struct:
+		for i := range u.NumFields() {
+			if containsView(u.Field(i).Type()) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// IsMemory reports whether a parameter of a kernel is memory: a slice, a pointer or a View.
+func IsMemory(t types.Type) bool {
+	if isGPU(t, "View") {
 		return true
 	}
 	switch t.Underlying().(type) {

@@ -56,6 +56,26 @@ func main() {
 }
 `
 
+// A launch cannot check views inside of values, so they are not restrict.
+func TestRestrictOfViews(t *testing.T) {
+	const text = `package heat
+
+import "github.com/purecuda/cuda/ptx/gpu"
+
+type pair struct{ a int; views [2]gpu.View[int] }
+
+//gpu:kernel restrict=
+func k(t gpu.Thread, v gpu.View[int], p pair) {}
+`
+	if _, err := load(t, strings.Replace(text, "restrict=", "restrict=v", 1)); err != nil {
+		t.Error(err)
+	}
+	_, err := load(t, strings.Replace(text, "restrict=", "restrict=p", 1))
+	if err == nil || !strings.Contains(err.Error(), ":7:1: restrict=p: a launch cannot check a view in a struct or a View2D; pass its elements as a slice") {
+		t.Errorf("error is %v", err)
+	}
+}
+
 // A name that is not exported is another one in each package, as in Go.
 func TestUnexportedNamesOfOtherPackagesAreNotReached(t *testing.T) {
 	p := mustLoad(t, `package heat
