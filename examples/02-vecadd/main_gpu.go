@@ -12,19 +12,29 @@ import (
 //go:embed main_gpu.ptx
 var gpuPTX []byte
 
-// gpuModule returns the kernels of this package in a context. The first call loads them. The
-// context unloads them when it is closed.
+// gpuModule returns the code of this package in a context. The first call loads it. The context
+// unloads it when it is closed.
 func gpuModule(c *driver.Context) (*driver.Module, error) {
 	return c.Embedded("main_gpu.ptx of package main", gpuPTX)
 }
 
-// AddIn returns the launcher of kernel add in a context, which loads the code on first use.
-func AddIn(c *driver.Context) (Add, error) {
+// gpuCalls returns the calls of a kernel. The modes say how it accesses the memory of its arguments.
+func gpuCalls(c *driver.Context, name string, modes ...driver.AccessMode) (*driver.Calls, error) {
 	m, err := gpuModule(c)
 	if err != nil {
-		return Add{}, err
+		return nil, err
 	}
-	return newAdd(m.Kernel("add"))
+	kernel, err := m.Kernel(name)
+	if err != nil {
+		return nil, err
+	}
+	return driver.NewCalls(kernel, modes...)
+}
+
+// AddIn returns the launcher of kernel add in a context, which loads the code on first use.
+func AddIn(c *driver.Context) (Add, error) {
+	calls, err := gpuCalls(c, "add", driver.ReadsWrites, driver.Reads, driver.Reads)
+	return Add{calls}, err
 }
 
 // Add launches the kernel add.
@@ -35,14 +45,6 @@ type Add struct{ calls *driver.Calls }
 // Kernel returns the kernel, or nil for a zero Add.
 func (launcher Add) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
-func newAdd(kernel *driver.Kernel, err error) (Add, error) {
-	if err != nil {
-		return Add{}, err
-	}
-	calls, err := driver.NewCalls(kernel, driver.ReadsWrites, driver.ReadsWrites, driver.ReadsWrites)
-	return Add{calls}, err
-}
-
 // Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (Add) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
@@ -50,17 +52,15 @@ func (Add) Grid(n int) driver.LaunchConfig {
 
 // Op returns the launch as an operation for streams, captures and graphs. It retains the code and
 // the memory among the arguments.
-func (launcher Add) Op(cfg driver.LaunchConfig, c driver.MemoryOf[float32], a driver.MemoryOf[float32], b driver.MemoryOf[float32]) (*driver.Launch, error) {
-	return launcher.Kernel().Prepare(cfg, c, a, b)
+func (launcher Add) Op(cfg driver.LaunchConfig, c, a, b driver.MemoryOf[float32]) (*driver.Launch, error) {
+	return launcher.Kernel().Prepare(cfg, c, driver.In(a), driver.In(b))
 }
 
 // Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
 // not allocate.
-func (launcher Add) Do(on driver.Doer, cfg driver.LaunchConfig, c driver.View[float32], a driver.View[float32], b driver.View[float32]) error {
+func (launcher Add) Do(on driver.Doer, cfg driver.LaunchConfig, c, a, b driver.View[float32]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		c driver.View[float32]
-		a driver.View[float32]
-		b driver.View[float32]
+		c, a, b driver.View[float32]
 	}{c, a, b})
 }
 
@@ -75,7 +75,7 @@ type AddArgs struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher Add) Prepare(cfg driver.LaunchConfig, c driver.MemoryOf[float32], a driver.MemoryOf[float32], b driver.MemoryOf[float32]) (*AddArgs, error) {
+func (launcher Add) Prepare(cfg driver.LaunchConfig, c, a, b driver.MemoryOf[float32]) (*AddArgs, error) {
 	launch, err := launcher.Op(cfg, c, a, b)
 	if err != nil {
 		return nil, err

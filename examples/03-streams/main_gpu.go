@@ -12,19 +12,29 @@ import (
 //go:embed main_gpu.ptx
 var gpuPTX []byte
 
-// gpuModule returns the kernels of this package in a context. The first call loads them. The
-// context unloads them when it is closed.
+// gpuModule returns the code of this package in a context. The first call loads it. The context
+// unloads it when it is closed.
 func gpuModule(c *driver.Context) (*driver.Module, error) {
 	return c.Embedded("main_gpu.ptx of package main", gpuPTX)
 }
 
-// CountIn returns the launcher of kernel count in a context, which loads the code on first use.
-func CountIn(c *driver.Context) (Count, error) {
+// gpuCalls returns the calls of a kernel. The modes say how it accesses the memory of its arguments.
+func gpuCalls(c *driver.Context, name string, modes ...driver.AccessMode) (*driver.Calls, error) {
 	m, err := gpuModule(c)
 	if err != nil {
-		return Count{}, err
+		return nil, err
 	}
-	return newCount(m.Kernel("count"))
+	kernel, err := m.Kernel(name)
+	if err != nil {
+		return nil, err
+	}
+	return driver.NewCalls(kernel, modes...)
+}
+
+// CountIn returns the launcher of kernel count in a context, which loads the code on first use.
+func CountIn(c *driver.Context) (Count, error) {
+	calls, err := gpuCalls(c, "count", driver.ReadsWrites, 0)
+	return Count{calls}, err
 }
 
 // Count launches the kernel count.
@@ -35,14 +45,6 @@ type Count struct{ calls *driver.Calls }
 
 // Kernel returns the kernel, or nil for a zero Count.
 func (launcher Count) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
-
-func newCount(kernel *driver.Kernel, err error) (Count, error) {
-	if err != nil {
-		return Count{}, err
-	}
-	calls, err := driver.NewCalls(kernel, driver.ReadsWrites, 0)
-	return Count{calls}, err
-}
 
 // Grid returns a launch with a thread for each of n elements, in blocks of 128.
 func (Count) Grid(n int) driver.LaunchConfig {

@@ -12,19 +12,29 @@ import (
 //go:embed main_gpu.ptx
 var gpuPTX []byte
 
-// gpuModule returns the kernels of this package in a context. The first call loads them. The
-// context unloads them when it is closed.
+// gpuModule returns the code of this package in a context. The first call loads it. The context
+// unloads it when it is closed.
 func gpuModule(c *driver.Context) (*driver.Module, error) {
 	return c.Embedded("main_gpu.ptx of package main", gpuPTX)
 }
 
-// ScaleIn returns the launcher of kernel scale in a context, which loads the code on first use.
-func ScaleIn(c *driver.Context) (Scale, error) {
+// gpuCalls returns the calls of a kernel. The modes say how it accesses the memory of its arguments.
+func gpuCalls(c *driver.Context, name string, modes ...driver.AccessMode) (*driver.Calls, error) {
 	m, err := gpuModule(c)
 	if err != nil {
-		return Scale{}, err
+		return nil, err
 	}
-	return newScale(m.Kernel("scale"))
+	kernel, err := m.Kernel(name)
+	if err != nil {
+		return nil, err
+	}
+	return driver.NewCalls(kernel, modes...)
+}
+
+// ScaleIn returns the launcher of kernel scale in a context, which loads the code on first use.
+func ScaleIn(c *driver.Context) (Scale, error) {
+	calls, err := gpuCalls(c, "scale", driver.ReadsWrites, driver.Reads, 0)
+	return Scale{calls}, err
 }
 
 // Scale launches the kernel scale.
@@ -35,14 +45,6 @@ type Scale struct{ calls *driver.Calls }
 // Kernel returns the kernel, or nil for a zero Scale.
 func (launcher Scale) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
-func newScale(kernel *driver.Kernel, err error) (Scale, error) {
-	if err != nil {
-		return Scale{}, err
-	}
-	calls, err := driver.NewCalls(kernel, driver.ReadsWrites, driver.ReadsWrites, 0)
-	return Scale{calls}, err
-}
-
 // Grid returns a launch with a thread for each of n elements, in blocks of 128.
 func (Scale) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 128), Block: driver.D1(128)}
@@ -50,17 +52,16 @@ func (Scale) Grid(n int) driver.LaunchConfig {
 
 // Op returns the launch as an operation for streams, captures and graphs. It retains the code and
 // the memory among the arguments.
-func (launcher Scale) Op(cfg driver.LaunchConfig, to driver.MemoryOf[float32], from driver.MemoryOf[float32], factor float32) (*driver.Launch, error) {
-	return launcher.Kernel().Prepare(cfg, to, from, factor)
+func (launcher Scale) Op(cfg driver.LaunchConfig, to, from driver.MemoryOf[float32], factor float32) (*driver.Launch, error) {
+	return launcher.Kernel().Prepare(cfg, to, driver.In(from), factor)
 }
 
 // Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
 // not allocate.
-func (launcher Scale) Do(on driver.Doer, cfg driver.LaunchConfig, to driver.View[float32], from driver.View[float32], factor float32) error {
+func (launcher Scale) Do(on driver.Doer, cfg driver.LaunchConfig, to, from driver.View[float32], factor float32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		to     driver.View[float32]
-		from   driver.View[float32]
-		factor float32
+		to, from driver.View[float32]
+		factor   float32
 	}{to, from, factor})
 }
 
@@ -75,7 +76,7 @@ type ScaleArgs struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher Scale) Prepare(cfg driver.LaunchConfig, to driver.MemoryOf[float32], from driver.MemoryOf[float32], factor float32) (*ScaleArgs, error) {
+func (launcher Scale) Prepare(cfg driver.LaunchConfig, to, from driver.MemoryOf[float32], factor float32) (*ScaleArgs, error) {
 	launch, err := launcher.Op(cfg, to, from, factor)
 	if err != nil {
 		return nil, err
@@ -95,11 +96,8 @@ func (launcher Scale) Prepare(cfg driver.LaunchConfig, to driver.MemoryOf[float3
 
 // AddIn returns the launcher of kernel add in a context, which loads the code on first use.
 func AddIn(c *driver.Context) (Add, error) {
-	m, err := gpuModule(c)
-	if err != nil {
-		return Add{}, err
-	}
-	return newAdd(m.Kernel("add"))
+	calls, err := gpuCalls(c, "add", driver.ReadsWrites, driver.Reads, driver.Reads)
+	return Add{calls}, err
 }
 
 // Add launches the kernel add.
@@ -110,14 +108,6 @@ type Add struct{ calls *driver.Calls }
 // Kernel returns the kernel, or nil for a zero Add.
 func (launcher Add) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
-func newAdd(kernel *driver.Kernel, err error) (Add, error) {
-	if err != nil {
-		return Add{}, err
-	}
-	calls, err := driver.NewCalls(kernel, driver.ReadsWrites, driver.ReadsWrites, driver.ReadsWrites)
-	return Add{calls}, err
-}
-
 // Grid returns a launch with a thread for each of n elements, in blocks of 128.
 func (Add) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 128), Block: driver.D1(128)}
@@ -125,17 +115,15 @@ func (Add) Grid(n int) driver.LaunchConfig {
 
 // Op returns the launch as an operation for streams, captures and graphs. It retains the code and
 // the memory among the arguments.
-func (launcher Add) Op(cfg driver.LaunchConfig, sum driver.MemoryOf[float32], a driver.MemoryOf[float32], b driver.MemoryOf[float32]) (*driver.Launch, error) {
-	return launcher.Kernel().Prepare(cfg, sum, a, b)
+func (launcher Add) Op(cfg driver.LaunchConfig, sum, a, b driver.MemoryOf[float32]) (*driver.Launch, error) {
+	return launcher.Kernel().Prepare(cfg, sum, driver.In(a), driver.In(b))
 }
 
 // Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
 // not allocate.
-func (launcher Add) Do(on driver.Doer, cfg driver.LaunchConfig, sum driver.View[float32], a driver.View[float32], b driver.View[float32]) error {
+func (launcher Add) Do(on driver.Doer, cfg driver.LaunchConfig, sum, a, b driver.View[float32]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		sum driver.View[float32]
-		a   driver.View[float32]
-		b   driver.View[float32]
+		sum, a, b driver.View[float32]
 	}{sum, a, b})
 }
 
@@ -150,7 +138,7 @@ type AddArgs struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher Add) Prepare(cfg driver.LaunchConfig, sum driver.MemoryOf[float32], a driver.MemoryOf[float32], b driver.MemoryOf[float32]) (*AddArgs, error) {
+func (launcher Add) Prepare(cfg driver.LaunchConfig, sum, a, b driver.MemoryOf[float32]) (*AddArgs, error) {
 	launch, err := launcher.Op(cfg, sum, a, b)
 	if err != nil {
 		return nil, err

@@ -12,19 +12,29 @@ import (
 //go:embed main_gpu.ptx
 var gpuPTX []byte
 
-// gpuModule returns the kernels of this package in a context. The first call loads them. The
-// context unloads them when it is closed.
+// gpuModule returns the code of this package in a context. The first call loads it. The context
+// unloads it when it is closed.
 func gpuModule(c *driver.Context) (*driver.Module, error) {
 	return c.Embedded("main_gpu.ptx of package main", gpuPTX)
 }
 
-// AffineIn returns the launcher of kernel affine in a context, which loads the code on first use.
-func AffineIn(c *driver.Context) (Affine, error) {
+// gpuCalls returns the calls of a kernel. The modes say how it accesses the memory of its arguments.
+func gpuCalls(c *driver.Context, name string, modes ...driver.AccessMode) (*driver.Calls, error) {
 	m, err := gpuModule(c)
 	if err != nil {
-		return Affine{}, err
+		return nil, err
 	}
-	return newAffine(m.Kernel("affine"))
+	kernel, err := m.Kernel(name)
+	if err != nil {
+		return nil, err
+	}
+	return driver.NewCalls(kernel, modes...)
+}
+
+// AffineIn returns the launcher of kernel affine in a context, which loads the code on first use.
+func AffineIn(c *driver.Context) (Affine, error) {
+	calls, err := gpuCalls(c, "affine", driver.ReadsWrites, 0, 0)
+	return Affine{calls}, err
 }
 
 // Affine launches the kernel affine.
@@ -35,14 +45,6 @@ type Affine struct{ calls *driver.Calls }
 // Kernel returns the kernel, or nil for a zero Affine.
 func (launcher Affine) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
-func newAffine(kernel *driver.Kernel, err error) (Affine, error) {
-	if err != nil {
-		return Affine{}, err
-	}
-	calls, err := driver.NewCalls(kernel, driver.ReadsWrites, 0, 0)
-	return Affine{calls}, err
-}
-
 // Grid returns a launch with a thread for each of n elements, in blocks of 128.
 func (Affine) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 128), Block: driver.D1(128)}
@@ -50,17 +52,16 @@ func (Affine) Grid(n int) driver.LaunchConfig {
 
 // Op returns the launch as an operation for streams, captures and graphs. It retains the code and
 // the memory among the arguments.
-func (launcher Affine) Op(cfg driver.LaunchConfig, x driver.MemoryOf[float32], a float32, b float32) (*driver.Launch, error) {
+func (launcher Affine) Op(cfg driver.LaunchConfig, x driver.MemoryOf[float32], a, b float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, x, a, b)
 }
 
 // Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
 // not allocate.
-func (launcher Affine) Do(on driver.Doer, cfg driver.LaunchConfig, x driver.View[float32], a float32, b float32) error {
+func (launcher Affine) Do(on driver.Doer, cfg driver.LaunchConfig, x driver.View[float32], a, b float32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		x driver.View[float32]
-		a float32
-		b float32
+		x    driver.View[float32]
+		a, b float32
 	}{x, a, b})
 }
 
@@ -75,7 +76,7 @@ type AffineArgs struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher Affine) Prepare(cfg driver.LaunchConfig, x driver.MemoryOf[float32], a float32, b float32) (*AffineArgs, error) {
+func (launcher Affine) Prepare(cfg driver.LaunchConfig, x driver.MemoryOf[float32], a, b float32) (*AffineArgs, error) {
 	launch, err := launcher.Op(cfg, x, a, b)
 	if err != nil {
 		return nil, err

@@ -74,7 +74,7 @@ func ArgmaxI64In(c *driver.Context) (ArgmaxI64, error) {
 // ArgmaxF32 launches the kernel argmax_f32.
 type ArgmaxF32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero ArgmaxF32.
+// Kernel returns the kernel, or nil for a zero ArgmaxF32.
 func (launcher ArgmaxF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newArgmaxF32(kernel *driver.Kernel, err error) (ArgmaxF32, error) {
@@ -90,28 +90,26 @@ func (ArgmaxF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher ArgmaxF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[float32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher ArgmaxF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[float32], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher ArgmaxF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], src driver.View[float32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher ArgmaxF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], src driver.View[float32], rows, cols, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst   driver.View[int64]
-		src   driver.View[float32]
-		rows  uint64
-		cols  uint64
-		pitch uint64
-		parts uint32
-		work  driver.View[uint64]
+		dst               driver.View[int64]
+		src               driver.View[float32]
+		rows, cols, pitch uint64
+		parts             uint32
+		work              driver.View[uint64]
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// ArgmaxF32Args is a prepared launch of ArgmaxF32. Its arguments can be set one by one,
-// without allocating, between launches.
+// ArgmaxF32Args is a prepared launch of ArgmaxF32. Its arguments can be set one by one between launches,
+// without allocating.
 type ArgmaxF32Args struct {
 	Launch *driver.Launch
 
@@ -125,7 +123,7 @@ type ArgmaxF32Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher ArgmaxF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[float32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*ArgmaxF32Args, error) {
+func (launcher ArgmaxF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[float32], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*ArgmaxF32Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {
 		return nil, err
@@ -158,7 +156,7 @@ func (launcher ArgmaxF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[i
 // ArgmaxF16 launches the kernel argmax_f16.
 type ArgmaxF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero ArgmaxF16.
+// Kernel returns the kernel, or nil for a zero ArgmaxF16.
 func (launcher ArgmaxF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newArgmaxF16(kernel *driver.Kernel, err error) (ArgmaxF16, error) {
@@ -174,28 +172,26 @@ func (ArgmaxF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher ArgmaxF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[F16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher ArgmaxF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[F16], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher ArgmaxF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], src driver.View[F16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher ArgmaxF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], src driver.View[F16], rows, cols, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst   driver.View[int64]
-		src   driver.View[F16]
-		rows  uint64
-		cols  uint64
-		pitch uint64
-		parts uint32
-		work  driver.View[uint64]
+		dst               driver.View[int64]
+		src               driver.View[F16]
+		rows, cols, pitch uint64
+		parts             uint32
+		work              driver.View[uint64]
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// ArgmaxF16Args is a prepared launch of ArgmaxF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// ArgmaxF16Args is a prepared launch of ArgmaxF16. Its arguments can be set one by one between launches,
+// without allocating.
 type ArgmaxF16Args struct {
 	Launch *driver.Launch
 
@@ -209,7 +205,7 @@ type ArgmaxF16Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher ArgmaxF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[F16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*ArgmaxF16Args, error) {
+func (launcher ArgmaxF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[F16], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*ArgmaxF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {
 		return nil, err
@@ -242,7 +238,7 @@ func (launcher ArgmaxF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[i
 // ArgmaxBF16 launches the kernel argmax_bf16.
 type ArgmaxBF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero ArgmaxBF16.
+// Kernel returns the kernel, or nil for a zero ArgmaxBF16.
 func (launcher ArgmaxBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newArgmaxBF16(kernel *driver.Kernel, err error) (ArgmaxBF16, error) {
@@ -258,28 +254,26 @@ func (ArgmaxBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher ArgmaxBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[BF16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher ArgmaxBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[BF16], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher ArgmaxBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], src driver.View[BF16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher ArgmaxBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], src driver.View[BF16], rows, cols, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst   driver.View[int64]
-		src   driver.View[BF16]
-		rows  uint64
-		cols  uint64
-		pitch uint64
-		parts uint32
-		work  driver.View[uint64]
+		dst               driver.View[int64]
+		src               driver.View[BF16]
+		rows, cols, pitch uint64
+		parts             uint32
+		work              driver.View[uint64]
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// ArgmaxBF16Args is a prepared launch of ArgmaxBF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// ArgmaxBF16Args is a prepared launch of ArgmaxBF16. Its arguments can be set one by one between launches,
+// without allocating.
 type ArgmaxBF16Args struct {
 	Launch *driver.Launch
 
@@ -293,7 +287,7 @@ type ArgmaxBF16Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher ArgmaxBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[BF16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*ArgmaxBF16Args, error) {
+func (launcher ArgmaxBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[BF16], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*ArgmaxBF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {
 		return nil, err
@@ -326,7 +320,7 @@ func (launcher ArgmaxBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // ArgmaxF64 launches the kernel argmax_f64.
 type ArgmaxF64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero ArgmaxF64.
+// Kernel returns the kernel, or nil for a zero ArgmaxF64.
 func (launcher ArgmaxF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newArgmaxF64(kernel *driver.Kernel, err error) (ArgmaxF64, error) {
@@ -342,28 +336,26 @@ func (ArgmaxF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher ArgmaxF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[float64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher ArgmaxF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[float64], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher ArgmaxF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], src driver.View[float64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher ArgmaxF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], src driver.View[float64], rows, cols, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst   driver.View[int64]
-		src   driver.View[float64]
-		rows  uint64
-		cols  uint64
-		pitch uint64
-		parts uint32
-		work  driver.View[uint64]
+		dst               driver.View[int64]
+		src               driver.View[float64]
+		rows, cols, pitch uint64
+		parts             uint32
+		work              driver.View[uint64]
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// ArgmaxF64Args is a prepared launch of ArgmaxF64. Its arguments can be set one by one,
-// without allocating, between launches.
+// ArgmaxF64Args is a prepared launch of ArgmaxF64. Its arguments can be set one by one between launches,
+// without allocating.
 type ArgmaxF64Args struct {
 	Launch *driver.Launch
 
@@ -377,7 +369,7 @@ type ArgmaxF64Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher ArgmaxF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[float64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*ArgmaxF64Args, error) {
+func (launcher ArgmaxF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[float64], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*ArgmaxF64Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {
 		return nil, err
@@ -410,7 +402,7 @@ func (launcher ArgmaxF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[i
 // ArgmaxI32 launches the kernel argmax_i32.
 type ArgmaxI32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero ArgmaxI32.
+// Kernel returns the kernel, or nil for a zero ArgmaxI32.
 func (launcher ArgmaxI32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newArgmaxI32(kernel *driver.Kernel, err error) (ArgmaxI32, error) {
@@ -426,28 +418,26 @@ func (ArgmaxI32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher ArgmaxI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[int32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher ArgmaxI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[int32], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher ArgmaxI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], src driver.View[int32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher ArgmaxI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], src driver.View[int32], rows, cols, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst   driver.View[int64]
-		src   driver.View[int32]
-		rows  uint64
-		cols  uint64
-		pitch uint64
-		parts uint32
-		work  driver.View[uint64]
+		dst               driver.View[int64]
+		src               driver.View[int32]
+		rows, cols, pitch uint64
+		parts             uint32
+		work              driver.View[uint64]
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// ArgmaxI32Args is a prepared launch of ArgmaxI32. Its arguments can be set one by one,
-// without allocating, between launches.
+// ArgmaxI32Args is a prepared launch of ArgmaxI32. Its arguments can be set one by one between launches,
+// without allocating.
 type ArgmaxI32Args struct {
 	Launch *driver.Launch
 
@@ -461,7 +451,7 @@ type ArgmaxI32Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher ArgmaxI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[int32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*ArgmaxI32Args, error) {
+func (launcher ArgmaxI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[int32], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*ArgmaxI32Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {
 		return nil, err
@@ -494,7 +484,7 @@ func (launcher ArgmaxI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[i
 // ArgmaxI64 launches the kernel argmax_i64.
 type ArgmaxI64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero ArgmaxI64.
+// Kernel returns the kernel, or nil for a zero ArgmaxI64.
 func (launcher ArgmaxI64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newArgmaxI64(kernel *driver.Kernel, err error) (ArgmaxI64, error) {
@@ -510,28 +500,25 @@ func (ArgmaxI64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher ArgmaxI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[int64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher ArgmaxI64) Op(cfg driver.LaunchConfig, dst, src driver.MemoryOf[int64], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher ArgmaxI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], src driver.View[int64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher ArgmaxI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst, src driver.View[int64], rows, cols, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst   driver.View[int64]
-		src   driver.View[int64]
-		rows  uint64
-		cols  uint64
-		pitch uint64
-		parts uint32
-		work  driver.View[uint64]
+		dst, src          driver.View[int64]
+		rows, cols, pitch uint64
+		parts             uint32
+		work              driver.View[uint64]
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// ArgmaxI64Args is a prepared launch of ArgmaxI64. Its arguments can be set one by one,
-// without allocating, between launches.
+// ArgmaxI64Args is a prepared launch of ArgmaxI64. Its arguments can be set one by one between launches,
+// without allocating.
 type ArgmaxI64Args struct {
 	Launch *driver.Launch
 
@@ -545,7 +532,7 @@ type ArgmaxI64Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher ArgmaxI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[int64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*ArgmaxI64Args, error) {
+func (launcher ArgmaxI64) Prepare(cfg driver.LaunchConfig, dst, src driver.MemoryOf[int64], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*ArgmaxI64Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {
 		return nil, err

@@ -147,7 +147,7 @@ func DivintoScalarBF16In(c *driver.Context) (DivintoScalarBF16, error) {
 // AddBF16 launches the kernel add_bf16.
 type AddBF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero AddBF16.
+// Kernel returns the kernel, or nil for a zero AddBF16.
 func (launcher AddBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newAddBF16(kernel *driver.Kernel, err error) (AddBF16, error) {
@@ -163,26 +163,25 @@ func (AddBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher AddBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a driver.MemoryOf[BF16], b driver.MemoryOf[BF16], m uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher AddBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a, b driver.MemoryOf[BF16], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher AddBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, a driver.View[BF16], b driver.View[BF16], m uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher AddBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, a, b driver.View[BF16], m uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst driver.View[BF16]
-		n   uint64
-		a   driver.View[BF16]
-		b   driver.View[BF16]
-		m   uint64
+		dst  driver.View[BF16]
+		n    uint64
+		a, b driver.View[BF16]
+		m    uint64
 	}{dst, n, a, b, m})
 }
 
-// AddBF16Args is a prepared launch of AddBF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// AddBF16Args is a prepared launch of AddBF16. Its arguments can be set one by one between launches,
+// without allocating.
 type AddBF16Args struct {
 	Launch *driver.Launch
 
@@ -194,7 +193,7 @@ type AddBF16Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher AddBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a driver.MemoryOf[BF16], b driver.MemoryOf[BF16], m uint64) (*AddBF16Args, error) {
+func (launcher AddBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a, b driver.MemoryOf[BF16], m uint64) (*AddBF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
 		return nil, err
@@ -221,7 +220,7 @@ func (launcher AddBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF1
 // SubBF16 launches the kernel sub_bf16.
 type SubBF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero SubBF16.
+// Kernel returns the kernel, or nil for a zero SubBF16.
 func (launcher SubBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSubBF16(kernel *driver.Kernel, err error) (SubBF16, error) {
@@ -237,26 +236,25 @@ func (SubBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher SubBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a driver.MemoryOf[BF16], b driver.MemoryOf[BF16], m uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher SubBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a, b driver.MemoryOf[BF16], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher SubBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, a driver.View[BF16], b driver.View[BF16], m uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher SubBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, a, b driver.View[BF16], m uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst driver.View[BF16]
-		n   uint64
-		a   driver.View[BF16]
-		b   driver.View[BF16]
-		m   uint64
+		dst  driver.View[BF16]
+		n    uint64
+		a, b driver.View[BF16]
+		m    uint64
 	}{dst, n, a, b, m})
 }
 
-// SubBF16Args is a prepared launch of SubBF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// SubBF16Args is a prepared launch of SubBF16. Its arguments can be set one by one between launches,
+// without allocating.
 type SubBF16Args struct {
 	Launch *driver.Launch
 
@@ -268,7 +266,7 @@ type SubBF16Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher SubBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a driver.MemoryOf[BF16], b driver.MemoryOf[BF16], m uint64) (*SubBF16Args, error) {
+func (launcher SubBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a, b driver.MemoryOf[BF16], m uint64) (*SubBF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
 		return nil, err
@@ -295,7 +293,7 @@ func (launcher SubBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF1
 // MulBF16 launches the kernel mul_bf16.
 type MulBF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MulBF16.
+// Kernel returns the kernel, or nil for a zero MulBF16.
 func (launcher MulBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMulBF16(kernel *driver.Kernel, err error) (MulBF16, error) {
@@ -311,26 +309,25 @@ func (MulBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher MulBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a driver.MemoryOf[BF16], b driver.MemoryOf[BF16], m uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher MulBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a, b driver.MemoryOf[BF16], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher MulBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, a driver.View[BF16], b driver.View[BF16], m uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher MulBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, a, b driver.View[BF16], m uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst driver.View[BF16]
-		n   uint64
-		a   driver.View[BF16]
-		b   driver.View[BF16]
-		m   uint64
+		dst  driver.View[BF16]
+		n    uint64
+		a, b driver.View[BF16]
+		m    uint64
 	}{dst, n, a, b, m})
 }
 
-// MulBF16Args is a prepared launch of MulBF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// MulBF16Args is a prepared launch of MulBF16. Its arguments can be set one by one between launches,
+// without allocating.
 type MulBF16Args struct {
 	Launch *driver.Launch
 
@@ -342,7 +339,7 @@ type MulBF16Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher MulBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a driver.MemoryOf[BF16], b driver.MemoryOf[BF16], m uint64) (*MulBF16Args, error) {
+func (launcher MulBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a, b driver.MemoryOf[BF16], m uint64) (*MulBF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
 		return nil, err
@@ -369,7 +366,7 @@ func (launcher MulBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF1
 // DivBF16 launches the kernel div_bf16.
 type DivBF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero DivBF16.
+// Kernel returns the kernel, or nil for a zero DivBF16.
 func (launcher DivBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newDivBF16(kernel *driver.Kernel, err error) (DivBF16, error) {
@@ -385,26 +382,25 @@ func (DivBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher DivBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a driver.MemoryOf[BF16], b driver.MemoryOf[BF16], m uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher DivBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a, b driver.MemoryOf[BF16], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher DivBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, a driver.View[BF16], b driver.View[BF16], m uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher DivBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, a, b driver.View[BF16], m uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst driver.View[BF16]
-		n   uint64
-		a   driver.View[BF16]
-		b   driver.View[BF16]
-		m   uint64
+		dst  driver.View[BF16]
+		n    uint64
+		a, b driver.View[BF16]
+		m    uint64
 	}{dst, n, a, b, m})
 }
 
-// DivBF16Args is a prepared launch of DivBF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// DivBF16Args is a prepared launch of DivBF16. Its arguments can be set one by one between launches,
+// without allocating.
 type DivBF16Args struct {
 	Launch *driver.Launch
 
@@ -416,7 +412,7 @@ type DivBF16Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher DivBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a driver.MemoryOf[BF16], b driver.MemoryOf[BF16], m uint64) (*DivBF16Args, error) {
+func (launcher DivBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a, b driver.MemoryOf[BF16], m uint64) (*DivBF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
 		return nil, err
@@ -443,7 +439,7 @@ func (launcher DivBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF1
 // MaxBF16 launches the kernel max_bf16.
 type MaxBF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MaxBF16.
+// Kernel returns the kernel, or nil for a zero MaxBF16.
 func (launcher MaxBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMaxBF16(kernel *driver.Kernel, err error) (MaxBF16, error) {
@@ -459,26 +455,25 @@ func (MaxBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher MaxBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a driver.MemoryOf[BF16], b driver.MemoryOf[BF16], m uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher MaxBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a, b driver.MemoryOf[BF16], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher MaxBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, a driver.View[BF16], b driver.View[BF16], m uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher MaxBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, a, b driver.View[BF16], m uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst driver.View[BF16]
-		n   uint64
-		a   driver.View[BF16]
-		b   driver.View[BF16]
-		m   uint64
+		dst  driver.View[BF16]
+		n    uint64
+		a, b driver.View[BF16]
+		m    uint64
 	}{dst, n, a, b, m})
 }
 
-// MaxBF16Args is a prepared launch of MaxBF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// MaxBF16Args is a prepared launch of MaxBF16. Its arguments can be set one by one between launches,
+// without allocating.
 type MaxBF16Args struct {
 	Launch *driver.Launch
 
@@ -490,7 +485,7 @@ type MaxBF16Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher MaxBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a driver.MemoryOf[BF16], b driver.MemoryOf[BF16], m uint64) (*MaxBF16Args, error) {
+func (launcher MaxBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a, b driver.MemoryOf[BF16], m uint64) (*MaxBF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
 		return nil, err
@@ -517,7 +512,7 @@ func (launcher MaxBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF1
 // MinBF16 launches the kernel min_bf16.
 type MinBF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MinBF16.
+// Kernel returns the kernel, or nil for a zero MinBF16.
 func (launcher MinBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMinBF16(kernel *driver.Kernel, err error) (MinBF16, error) {
@@ -533,26 +528,25 @@ func (MinBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher MinBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a driver.MemoryOf[BF16], b driver.MemoryOf[BF16], m uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher MinBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a, b driver.MemoryOf[BF16], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher MinBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, a driver.View[BF16], b driver.View[BF16], m uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher MinBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, a, b driver.View[BF16], m uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst driver.View[BF16]
-		n   uint64
-		a   driver.View[BF16]
-		b   driver.View[BF16]
-		m   uint64
+		dst  driver.View[BF16]
+		n    uint64
+		a, b driver.View[BF16]
+		m    uint64
 	}{dst, n, a, b, m})
 }
 
-// MinBF16Args is a prepared launch of MinBF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// MinBF16Args is a prepared launch of MinBF16. Its arguments can be set one by one between launches,
+// without allocating.
 type MinBF16Args struct {
 	Launch *driver.Launch
 
@@ -564,7 +558,7 @@ type MinBF16Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher MinBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a driver.MemoryOf[BF16], b driver.MemoryOf[BF16], m uint64) (*MinBF16Args, error) {
+func (launcher MinBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a, b driver.MemoryOf[BF16], m uint64) (*MinBF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
 		return nil, err
@@ -591,7 +585,7 @@ func (launcher MinBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF1
 // AddScalarBF16 launches the kernel add_scalar_bf16.
 type AddScalarBF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero AddScalarBF16.
+// Kernel returns the kernel, or nil for a zero AddScalarBF16.
 func (launcher AddScalarBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newAddScalarBF16(kernel *driver.Kernel, err error) (AddScalarBF16, error) {
@@ -607,14 +601,14 @@ func (AddScalarBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher AddScalarBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a driver.MemoryOf[BF16], b BF16) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher AddScalarBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, a driver.View[BF16], b BF16) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[BF16]
@@ -624,8 +618,8 @@ func (launcher AddScalarBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst dr
 	}{dst, n, a, b})
 }
 
-// AddScalarBF16Args is a prepared launch of AddScalarBF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// AddScalarBF16Args is a prepared launch of AddScalarBF16. Its arguments can be set one by one between launches,
+// without allocating.
 type AddScalarBF16Args struct {
 	Launch *driver.Launch
 
@@ -663,7 +657,7 @@ var _ [2]byte = [unsafe.Sizeof(*new(BF16))]byte{}
 // MulScalarBF16 launches the kernel mul_scalar_bf16.
 type MulScalarBF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MulScalarBF16.
+// Kernel returns the kernel, or nil for a zero MulScalarBF16.
 func (launcher MulScalarBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMulScalarBF16(kernel *driver.Kernel, err error) (MulScalarBF16, error) {
@@ -679,14 +673,14 @@ func (MulScalarBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher MulScalarBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a driver.MemoryOf[BF16], b BF16) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher MulScalarBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, a driver.View[BF16], b BF16) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[BF16]
@@ -696,8 +690,8 @@ func (launcher MulScalarBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst dr
 	}{dst, n, a, b})
 }
 
-// MulScalarBF16Args is a prepared launch of MulScalarBF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// MulScalarBF16Args is a prepared launch of MulScalarBF16. Its arguments can be set one by one between launches,
+// without allocating.
 type MulScalarBF16Args struct {
 	Launch *driver.Launch
 
@@ -735,7 +729,7 @@ var _ [2]byte = [unsafe.Sizeof(*new(BF16))]byte{}
 // MaxScalarBF16 launches the kernel max_scalar_bf16.
 type MaxScalarBF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MaxScalarBF16.
+// Kernel returns the kernel, or nil for a zero MaxScalarBF16.
 func (launcher MaxScalarBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMaxScalarBF16(kernel *driver.Kernel, err error) (MaxScalarBF16, error) {
@@ -751,14 +745,14 @@ func (MaxScalarBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher MaxScalarBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a driver.MemoryOf[BF16], b BF16) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher MaxScalarBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, a driver.View[BF16], b BF16) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[BF16]
@@ -768,8 +762,8 @@ func (launcher MaxScalarBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst dr
 	}{dst, n, a, b})
 }
 
-// MaxScalarBF16Args is a prepared launch of MaxScalarBF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// MaxScalarBF16Args is a prepared launch of MaxScalarBF16. Its arguments can be set one by one between launches,
+// without allocating.
 type MaxScalarBF16Args struct {
 	Launch *driver.Launch
 
@@ -807,7 +801,7 @@ var _ [2]byte = [unsafe.Sizeof(*new(BF16))]byte{}
 // MinScalarBF16 launches the kernel min_scalar_bf16.
 type MinScalarBF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MinScalarBF16.
+// Kernel returns the kernel, or nil for a zero MinScalarBF16.
 func (launcher MinScalarBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMinScalarBF16(kernel *driver.Kernel, err error) (MinScalarBF16, error) {
@@ -823,14 +817,14 @@ func (MinScalarBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher MinScalarBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a driver.MemoryOf[BF16], b BF16) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher MinScalarBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, a driver.View[BF16], b BF16) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[BF16]
@@ -840,8 +834,8 @@ func (launcher MinScalarBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst dr
 	}{dst, n, a, b})
 }
 
-// MinScalarBF16Args is a prepared launch of MinScalarBF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// MinScalarBF16Args is a prepared launch of MinScalarBF16. Its arguments can be set one by one between launches,
+// without allocating.
 type MinScalarBF16Args struct {
 	Launch *driver.Launch
 
@@ -879,7 +873,7 @@ var _ [2]byte = [unsafe.Sizeof(*new(BF16))]byte{}
 // SubScalarBF16 launches the kernel sub_scalar_bf16.
 type SubScalarBF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero SubScalarBF16.
+// Kernel returns the kernel, or nil for a zero SubScalarBF16.
 func (launcher SubScalarBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSubScalarBF16(kernel *driver.Kernel, err error) (SubScalarBF16, error) {
@@ -895,14 +889,14 @@ func (SubScalarBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher SubScalarBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a driver.MemoryOf[BF16], b BF16) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher SubScalarBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, a driver.View[BF16], b BF16) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[BF16]
@@ -912,8 +906,8 @@ func (launcher SubScalarBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst dr
 	}{dst, n, a, b})
 }
 
-// SubScalarBF16Args is a prepared launch of SubScalarBF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// SubScalarBF16Args is a prepared launch of SubScalarBF16. Its arguments can be set one by one between launches,
+// without allocating.
 type SubScalarBF16Args struct {
 	Launch *driver.Launch
 
@@ -951,7 +945,7 @@ var _ [2]byte = [unsafe.Sizeof(*new(BF16))]byte{}
 // DivScalarBF16 launches the kernel div_scalar_bf16.
 type DivScalarBF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero DivScalarBF16.
+// Kernel returns the kernel, or nil for a zero DivScalarBF16.
 func (launcher DivScalarBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newDivScalarBF16(kernel *driver.Kernel, err error) (DivScalarBF16, error) {
@@ -967,14 +961,14 @@ func (DivScalarBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher DivScalarBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a driver.MemoryOf[BF16], b BF16) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher DivScalarBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, a driver.View[BF16], b BF16) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[BF16]
@@ -984,8 +978,8 @@ func (launcher DivScalarBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst dr
 	}{dst, n, a, b})
 }
 
-// DivScalarBF16Args is a prepared launch of DivScalarBF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// DivScalarBF16Args is a prepared launch of DivScalarBF16. Its arguments can be set one by one between launches,
+// without allocating.
 type DivScalarBF16Args struct {
 	Launch *driver.Launch
 
@@ -1023,7 +1017,7 @@ var _ [2]byte = [unsafe.Sizeof(*new(BF16))]byte{}
 // SubfromScalarBF16 launches the kernel subfrom_scalar_bf16.
 type SubfromScalarBF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero SubfromScalarBF16.
+// Kernel returns the kernel, or nil for a zero SubfromScalarBF16.
 func (launcher SubfromScalarBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSubfromScalarBF16(kernel *driver.Kernel, err error) (SubfromScalarBF16, error) {
@@ -1039,14 +1033,14 @@ func (SubfromScalarBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher SubfromScalarBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a driver.MemoryOf[BF16], b BF16) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher SubfromScalarBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, a driver.View[BF16], b BF16) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[BF16]
@@ -1056,8 +1050,8 @@ func (launcher SubfromScalarBF16) Do(on driver.Doer, cfg driver.LaunchConfig, ds
 	}{dst, n, a, b})
 }
 
-// SubfromScalarBF16Args is a prepared launch of SubfromScalarBF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// SubfromScalarBF16Args is a prepared launch of SubfromScalarBF16. Its arguments can be set one by one between launches,
+// without allocating.
 type SubfromScalarBF16Args struct {
 	Launch *driver.Launch
 
@@ -1095,7 +1089,7 @@ var _ [2]byte = [unsafe.Sizeof(*new(BF16))]byte{}
 // DivintoScalarBF16 launches the kernel divinto_scalar_bf16.
 type DivintoScalarBF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero DivintoScalarBF16.
+// Kernel returns the kernel, or nil for a zero DivintoScalarBF16.
 func (launcher DivintoScalarBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newDivintoScalarBF16(kernel *driver.Kernel, err error) (DivintoScalarBF16, error) {
@@ -1111,14 +1105,14 @@ func (DivintoScalarBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher DivintoScalarBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a driver.MemoryOf[BF16], b BF16) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher DivintoScalarBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, a driver.View[BF16], b BF16) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[BF16]
@@ -1128,8 +1122,8 @@ func (launcher DivintoScalarBF16) Do(on driver.Doer, cfg driver.LaunchConfig, ds
 	}{dst, n, a, b})
 }
 
-// DivintoScalarBF16Args is a prepared launch of DivintoScalarBF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// DivintoScalarBF16Args is a prepared launch of DivintoScalarBF16. Its arguments can be set one by one between launches,
+// without allocating.
 type DivintoScalarBF16Args struct {
 	Launch *driver.Launch
 

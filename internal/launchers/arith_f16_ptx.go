@@ -147,7 +147,7 @@ func DivintoScalarF16In(c *driver.Context) (DivintoScalarF16, error) {
 // AddF16 launches the kernel add_f16.
 type AddF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero AddF16.
+// Kernel returns the kernel, or nil for a zero AddF16.
 func (launcher AddF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newAddF16(kernel *driver.Kernel, err error) (AddF16, error) {
@@ -163,26 +163,25 @@ func (AddF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher AddF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a driver.MemoryOf[F16], b driver.MemoryOf[F16], m uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher AddF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a, b driver.MemoryOf[F16], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher AddF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, a driver.View[F16], b driver.View[F16], m uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher AddF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, a, b driver.View[F16], m uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst driver.View[F16]
-		n   uint64
-		a   driver.View[F16]
-		b   driver.View[F16]
-		m   uint64
+		dst  driver.View[F16]
+		n    uint64
+		a, b driver.View[F16]
+		m    uint64
 	}{dst, n, a, b, m})
 }
 
-// AddF16Args is a prepared launch of AddF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// AddF16Args is a prepared launch of AddF16. Its arguments can be set one by one between launches,
+// without allocating.
 type AddF16Args struct {
 	Launch *driver.Launch
 
@@ -194,7 +193,7 @@ type AddF16Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher AddF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a driver.MemoryOf[F16], b driver.MemoryOf[F16], m uint64) (*AddF16Args, error) {
+func (launcher AddF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a, b driver.MemoryOf[F16], m uint64) (*AddF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
 		return nil, err
@@ -221,7 +220,7 @@ func (launcher AddF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16]
 // SubF16 launches the kernel sub_f16.
 type SubF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero SubF16.
+// Kernel returns the kernel, or nil for a zero SubF16.
 func (launcher SubF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSubF16(kernel *driver.Kernel, err error) (SubF16, error) {
@@ -237,26 +236,25 @@ func (SubF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher SubF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a driver.MemoryOf[F16], b driver.MemoryOf[F16], m uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher SubF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a, b driver.MemoryOf[F16], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher SubF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, a driver.View[F16], b driver.View[F16], m uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher SubF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, a, b driver.View[F16], m uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst driver.View[F16]
-		n   uint64
-		a   driver.View[F16]
-		b   driver.View[F16]
-		m   uint64
+		dst  driver.View[F16]
+		n    uint64
+		a, b driver.View[F16]
+		m    uint64
 	}{dst, n, a, b, m})
 }
 
-// SubF16Args is a prepared launch of SubF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// SubF16Args is a prepared launch of SubF16. Its arguments can be set one by one between launches,
+// without allocating.
 type SubF16Args struct {
 	Launch *driver.Launch
 
@@ -268,7 +266,7 @@ type SubF16Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher SubF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a driver.MemoryOf[F16], b driver.MemoryOf[F16], m uint64) (*SubF16Args, error) {
+func (launcher SubF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a, b driver.MemoryOf[F16], m uint64) (*SubF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
 		return nil, err
@@ -295,7 +293,7 @@ func (launcher SubF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16]
 // MulF16 launches the kernel mul_f16.
 type MulF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MulF16.
+// Kernel returns the kernel, or nil for a zero MulF16.
 func (launcher MulF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMulF16(kernel *driver.Kernel, err error) (MulF16, error) {
@@ -311,26 +309,25 @@ func (MulF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher MulF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a driver.MemoryOf[F16], b driver.MemoryOf[F16], m uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher MulF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a, b driver.MemoryOf[F16], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher MulF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, a driver.View[F16], b driver.View[F16], m uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher MulF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, a, b driver.View[F16], m uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst driver.View[F16]
-		n   uint64
-		a   driver.View[F16]
-		b   driver.View[F16]
-		m   uint64
+		dst  driver.View[F16]
+		n    uint64
+		a, b driver.View[F16]
+		m    uint64
 	}{dst, n, a, b, m})
 }
 
-// MulF16Args is a prepared launch of MulF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// MulF16Args is a prepared launch of MulF16. Its arguments can be set one by one between launches,
+// without allocating.
 type MulF16Args struct {
 	Launch *driver.Launch
 
@@ -342,7 +339,7 @@ type MulF16Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher MulF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a driver.MemoryOf[F16], b driver.MemoryOf[F16], m uint64) (*MulF16Args, error) {
+func (launcher MulF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a, b driver.MemoryOf[F16], m uint64) (*MulF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
 		return nil, err
@@ -369,7 +366,7 @@ func (launcher MulF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16]
 // DivF16 launches the kernel div_f16.
 type DivF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero DivF16.
+// Kernel returns the kernel, or nil for a zero DivF16.
 func (launcher DivF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newDivF16(kernel *driver.Kernel, err error) (DivF16, error) {
@@ -385,26 +382,25 @@ func (DivF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher DivF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a driver.MemoryOf[F16], b driver.MemoryOf[F16], m uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher DivF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a, b driver.MemoryOf[F16], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher DivF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, a driver.View[F16], b driver.View[F16], m uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher DivF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, a, b driver.View[F16], m uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst driver.View[F16]
-		n   uint64
-		a   driver.View[F16]
-		b   driver.View[F16]
-		m   uint64
+		dst  driver.View[F16]
+		n    uint64
+		a, b driver.View[F16]
+		m    uint64
 	}{dst, n, a, b, m})
 }
 
-// DivF16Args is a prepared launch of DivF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// DivF16Args is a prepared launch of DivF16. Its arguments can be set one by one between launches,
+// without allocating.
 type DivF16Args struct {
 	Launch *driver.Launch
 
@@ -416,7 +412,7 @@ type DivF16Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher DivF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a driver.MemoryOf[F16], b driver.MemoryOf[F16], m uint64) (*DivF16Args, error) {
+func (launcher DivF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a, b driver.MemoryOf[F16], m uint64) (*DivF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
 		return nil, err
@@ -443,7 +439,7 @@ func (launcher DivF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16]
 // MaxF16 launches the kernel max_f16.
 type MaxF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MaxF16.
+// Kernel returns the kernel, or nil for a zero MaxF16.
 func (launcher MaxF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMaxF16(kernel *driver.Kernel, err error) (MaxF16, error) {
@@ -459,26 +455,25 @@ func (MaxF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher MaxF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a driver.MemoryOf[F16], b driver.MemoryOf[F16], m uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher MaxF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a, b driver.MemoryOf[F16], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher MaxF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, a driver.View[F16], b driver.View[F16], m uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher MaxF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, a, b driver.View[F16], m uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst driver.View[F16]
-		n   uint64
-		a   driver.View[F16]
-		b   driver.View[F16]
-		m   uint64
+		dst  driver.View[F16]
+		n    uint64
+		a, b driver.View[F16]
+		m    uint64
 	}{dst, n, a, b, m})
 }
 
-// MaxF16Args is a prepared launch of MaxF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// MaxF16Args is a prepared launch of MaxF16. Its arguments can be set one by one between launches,
+// without allocating.
 type MaxF16Args struct {
 	Launch *driver.Launch
 
@@ -490,7 +485,7 @@ type MaxF16Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher MaxF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a driver.MemoryOf[F16], b driver.MemoryOf[F16], m uint64) (*MaxF16Args, error) {
+func (launcher MaxF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a, b driver.MemoryOf[F16], m uint64) (*MaxF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
 		return nil, err
@@ -517,7 +512,7 @@ func (launcher MaxF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16]
 // MinF16 launches the kernel min_f16.
 type MinF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MinF16.
+// Kernel returns the kernel, or nil for a zero MinF16.
 func (launcher MinF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMinF16(kernel *driver.Kernel, err error) (MinF16, error) {
@@ -533,26 +528,25 @@ func (MinF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher MinF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a driver.MemoryOf[F16], b driver.MemoryOf[F16], m uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher MinF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a, b driver.MemoryOf[F16], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher MinF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, a driver.View[F16], b driver.View[F16], m uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher MinF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, a, b driver.View[F16], m uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst driver.View[F16]
-		n   uint64
-		a   driver.View[F16]
-		b   driver.View[F16]
-		m   uint64
+		dst  driver.View[F16]
+		n    uint64
+		a, b driver.View[F16]
+		m    uint64
 	}{dst, n, a, b, m})
 }
 
-// MinF16Args is a prepared launch of MinF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// MinF16Args is a prepared launch of MinF16. Its arguments can be set one by one between launches,
+// without allocating.
 type MinF16Args struct {
 	Launch *driver.Launch
 
@@ -564,7 +558,7 @@ type MinF16Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher MinF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a driver.MemoryOf[F16], b driver.MemoryOf[F16], m uint64) (*MinF16Args, error) {
+func (launcher MinF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a, b driver.MemoryOf[F16], m uint64) (*MinF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
 		return nil, err
@@ -591,7 +585,7 @@ func (launcher MinF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16]
 // AddScalarF16 launches the kernel add_scalar_f16.
 type AddScalarF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero AddScalarF16.
+// Kernel returns the kernel, or nil for a zero AddScalarF16.
 func (launcher AddScalarF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newAddScalarF16(kernel *driver.Kernel, err error) (AddScalarF16, error) {
@@ -607,14 +601,14 @@ func (AddScalarF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher AddScalarF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a driver.MemoryOf[F16], b F16) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher AddScalarF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, a driver.View[F16], b F16) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[F16]
@@ -624,8 +618,8 @@ func (launcher AddScalarF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// AddScalarF16Args is a prepared launch of AddScalarF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// AddScalarF16Args is a prepared launch of AddScalarF16. Its arguments can be set one by one between launches,
+// without allocating.
 type AddScalarF16Args struct {
 	Launch *driver.Launch
 
@@ -663,7 +657,7 @@ var _ [2]byte = [unsafe.Sizeof(*new(F16))]byte{}
 // MulScalarF16 launches the kernel mul_scalar_f16.
 type MulScalarF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MulScalarF16.
+// Kernel returns the kernel, or nil for a zero MulScalarF16.
 func (launcher MulScalarF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMulScalarF16(kernel *driver.Kernel, err error) (MulScalarF16, error) {
@@ -679,14 +673,14 @@ func (MulScalarF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher MulScalarF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a driver.MemoryOf[F16], b F16) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher MulScalarF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, a driver.View[F16], b F16) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[F16]
@@ -696,8 +690,8 @@ func (launcher MulScalarF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// MulScalarF16Args is a prepared launch of MulScalarF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// MulScalarF16Args is a prepared launch of MulScalarF16. Its arguments can be set one by one between launches,
+// without allocating.
 type MulScalarF16Args struct {
 	Launch *driver.Launch
 
@@ -735,7 +729,7 @@ var _ [2]byte = [unsafe.Sizeof(*new(F16))]byte{}
 // MaxScalarF16 launches the kernel max_scalar_f16.
 type MaxScalarF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MaxScalarF16.
+// Kernel returns the kernel, or nil for a zero MaxScalarF16.
 func (launcher MaxScalarF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMaxScalarF16(kernel *driver.Kernel, err error) (MaxScalarF16, error) {
@@ -751,14 +745,14 @@ func (MaxScalarF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher MaxScalarF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a driver.MemoryOf[F16], b F16) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher MaxScalarF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, a driver.View[F16], b F16) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[F16]
@@ -768,8 +762,8 @@ func (launcher MaxScalarF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// MaxScalarF16Args is a prepared launch of MaxScalarF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// MaxScalarF16Args is a prepared launch of MaxScalarF16. Its arguments can be set one by one between launches,
+// without allocating.
 type MaxScalarF16Args struct {
 	Launch *driver.Launch
 
@@ -807,7 +801,7 @@ var _ [2]byte = [unsafe.Sizeof(*new(F16))]byte{}
 // MinScalarF16 launches the kernel min_scalar_f16.
 type MinScalarF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MinScalarF16.
+// Kernel returns the kernel, or nil for a zero MinScalarF16.
 func (launcher MinScalarF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMinScalarF16(kernel *driver.Kernel, err error) (MinScalarF16, error) {
@@ -823,14 +817,14 @@ func (MinScalarF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher MinScalarF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a driver.MemoryOf[F16], b F16) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher MinScalarF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, a driver.View[F16], b F16) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[F16]
@@ -840,8 +834,8 @@ func (launcher MinScalarF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// MinScalarF16Args is a prepared launch of MinScalarF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// MinScalarF16Args is a prepared launch of MinScalarF16. Its arguments can be set one by one between launches,
+// without allocating.
 type MinScalarF16Args struct {
 	Launch *driver.Launch
 
@@ -879,7 +873,7 @@ var _ [2]byte = [unsafe.Sizeof(*new(F16))]byte{}
 // SubScalarF16 launches the kernel sub_scalar_f16.
 type SubScalarF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero SubScalarF16.
+// Kernel returns the kernel, or nil for a zero SubScalarF16.
 func (launcher SubScalarF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSubScalarF16(kernel *driver.Kernel, err error) (SubScalarF16, error) {
@@ -895,14 +889,14 @@ func (SubScalarF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher SubScalarF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a driver.MemoryOf[F16], b F16) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher SubScalarF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, a driver.View[F16], b F16) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[F16]
@@ -912,8 +906,8 @@ func (launcher SubScalarF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// SubScalarF16Args is a prepared launch of SubScalarF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// SubScalarF16Args is a prepared launch of SubScalarF16. Its arguments can be set one by one between launches,
+// without allocating.
 type SubScalarF16Args struct {
 	Launch *driver.Launch
 
@@ -951,7 +945,7 @@ var _ [2]byte = [unsafe.Sizeof(*new(F16))]byte{}
 // DivScalarF16 launches the kernel div_scalar_f16.
 type DivScalarF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero DivScalarF16.
+// Kernel returns the kernel, or nil for a zero DivScalarF16.
 func (launcher DivScalarF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newDivScalarF16(kernel *driver.Kernel, err error) (DivScalarF16, error) {
@@ -967,14 +961,14 @@ func (DivScalarF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher DivScalarF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a driver.MemoryOf[F16], b F16) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher DivScalarF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, a driver.View[F16], b F16) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[F16]
@@ -984,8 +978,8 @@ func (launcher DivScalarF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// DivScalarF16Args is a prepared launch of DivScalarF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// DivScalarF16Args is a prepared launch of DivScalarF16. Its arguments can be set one by one between launches,
+// without allocating.
 type DivScalarF16Args struct {
 	Launch *driver.Launch
 
@@ -1023,7 +1017,7 @@ var _ [2]byte = [unsafe.Sizeof(*new(F16))]byte{}
 // SubfromScalarF16 launches the kernel subfrom_scalar_f16.
 type SubfromScalarF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero SubfromScalarF16.
+// Kernel returns the kernel, or nil for a zero SubfromScalarF16.
 func (launcher SubfromScalarF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSubfromScalarF16(kernel *driver.Kernel, err error) (SubfromScalarF16, error) {
@@ -1039,14 +1033,14 @@ func (SubfromScalarF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher SubfromScalarF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a driver.MemoryOf[F16], b F16) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher SubfromScalarF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, a driver.View[F16], b F16) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[F16]
@@ -1056,8 +1050,8 @@ func (launcher SubfromScalarF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst
 	}{dst, n, a, b})
 }
 
-// SubfromScalarF16Args is a prepared launch of SubfromScalarF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// SubfromScalarF16Args is a prepared launch of SubfromScalarF16. Its arguments can be set one by one between launches,
+// without allocating.
 type SubfromScalarF16Args struct {
 	Launch *driver.Launch
 
@@ -1095,7 +1089,7 @@ var _ [2]byte = [unsafe.Sizeof(*new(F16))]byte{}
 // DivintoScalarF16 launches the kernel divinto_scalar_f16.
 type DivintoScalarF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero DivintoScalarF16.
+// Kernel returns the kernel, or nil for a zero DivintoScalarF16.
 func (launcher DivintoScalarF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newDivintoScalarF16(kernel *driver.Kernel, err error) (DivintoScalarF16, error) {
@@ -1111,14 +1105,14 @@ func (DivintoScalarF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher DivintoScalarF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a driver.MemoryOf[F16], b F16) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher DivintoScalarF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, a driver.View[F16], b F16) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[F16]
@@ -1128,8 +1122,8 @@ func (launcher DivintoScalarF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst
 	}{dst, n, a, b})
 }
 
-// DivintoScalarF16Args is a prepared launch of DivintoScalarF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// DivintoScalarF16Args is a prepared launch of DivintoScalarF16. Its arguments can be set one by one between launches,
+// without allocating.
 type DivintoScalarF16Args struct {
 	Launch *driver.Launch
 

@@ -146,7 +146,7 @@ func DivintoScalarF32In(c *driver.Context) (DivintoScalarF32, error) {
 // AddF32 launches the kernel add_f32.
 type AddF32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero AddF32.
+// Kernel returns the kernel, or nil for a zero AddF32.
 func (launcher AddF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newAddF32(kernel *driver.Kernel, err error) (AddF32, error) {
@@ -162,26 +162,25 @@ func (AddF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher AddF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a driver.MemoryOf[float32], b driver.MemoryOf[float32], m uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher AddF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a, b driver.MemoryOf[float32], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher AddF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, a driver.View[float32], b driver.View[float32], m uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher AddF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, a, b driver.View[float32], m uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst driver.View[float32]
-		n   uint64
-		a   driver.View[float32]
-		b   driver.View[float32]
-		m   uint64
+		dst  driver.View[float32]
+		n    uint64
+		a, b driver.View[float32]
+		m    uint64
 	}{dst, n, a, b, m})
 }
 
-// AddF32Args is a prepared launch of AddF32. Its arguments can be set one by one,
-// without allocating, between launches.
+// AddF32Args is a prepared launch of AddF32. Its arguments can be set one by one between launches,
+// without allocating.
 type AddF32Args struct {
 	Launch *driver.Launch
 
@@ -193,7 +192,7 @@ type AddF32Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher AddF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a driver.MemoryOf[float32], b driver.MemoryOf[float32], m uint64) (*AddF32Args, error) {
+func (launcher AddF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a, b driver.MemoryOf[float32], m uint64) (*AddF32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
 		return nil, err
@@ -220,7 +219,7 @@ func (launcher AddF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[floa
 // SubF32 launches the kernel sub_f32.
 type SubF32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero SubF32.
+// Kernel returns the kernel, or nil for a zero SubF32.
 func (launcher SubF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSubF32(kernel *driver.Kernel, err error) (SubF32, error) {
@@ -236,26 +235,25 @@ func (SubF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher SubF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a driver.MemoryOf[float32], b driver.MemoryOf[float32], m uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher SubF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a, b driver.MemoryOf[float32], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher SubF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, a driver.View[float32], b driver.View[float32], m uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher SubF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, a, b driver.View[float32], m uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst driver.View[float32]
-		n   uint64
-		a   driver.View[float32]
-		b   driver.View[float32]
-		m   uint64
+		dst  driver.View[float32]
+		n    uint64
+		a, b driver.View[float32]
+		m    uint64
 	}{dst, n, a, b, m})
 }
 
-// SubF32Args is a prepared launch of SubF32. Its arguments can be set one by one,
-// without allocating, between launches.
+// SubF32Args is a prepared launch of SubF32. Its arguments can be set one by one between launches,
+// without allocating.
 type SubF32Args struct {
 	Launch *driver.Launch
 
@@ -267,7 +265,7 @@ type SubF32Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher SubF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a driver.MemoryOf[float32], b driver.MemoryOf[float32], m uint64) (*SubF32Args, error) {
+func (launcher SubF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a, b driver.MemoryOf[float32], m uint64) (*SubF32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
 		return nil, err
@@ -294,7 +292,7 @@ func (launcher SubF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[floa
 // MulF32 launches the kernel mul_f32.
 type MulF32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MulF32.
+// Kernel returns the kernel, or nil for a zero MulF32.
 func (launcher MulF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMulF32(kernel *driver.Kernel, err error) (MulF32, error) {
@@ -310,26 +308,25 @@ func (MulF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher MulF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a driver.MemoryOf[float32], b driver.MemoryOf[float32], m uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher MulF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a, b driver.MemoryOf[float32], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher MulF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, a driver.View[float32], b driver.View[float32], m uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher MulF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, a, b driver.View[float32], m uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst driver.View[float32]
-		n   uint64
-		a   driver.View[float32]
-		b   driver.View[float32]
-		m   uint64
+		dst  driver.View[float32]
+		n    uint64
+		a, b driver.View[float32]
+		m    uint64
 	}{dst, n, a, b, m})
 }
 
-// MulF32Args is a prepared launch of MulF32. Its arguments can be set one by one,
-// without allocating, between launches.
+// MulF32Args is a prepared launch of MulF32. Its arguments can be set one by one between launches,
+// without allocating.
 type MulF32Args struct {
 	Launch *driver.Launch
 
@@ -341,7 +338,7 @@ type MulF32Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher MulF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a driver.MemoryOf[float32], b driver.MemoryOf[float32], m uint64) (*MulF32Args, error) {
+func (launcher MulF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a, b driver.MemoryOf[float32], m uint64) (*MulF32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
 		return nil, err
@@ -368,7 +365,7 @@ func (launcher MulF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[floa
 // DivF32 launches the kernel div_f32.
 type DivF32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero DivF32.
+// Kernel returns the kernel, or nil for a zero DivF32.
 func (launcher DivF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newDivF32(kernel *driver.Kernel, err error) (DivF32, error) {
@@ -384,26 +381,25 @@ func (DivF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher DivF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a driver.MemoryOf[float32], b driver.MemoryOf[float32], m uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher DivF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a, b driver.MemoryOf[float32], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher DivF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, a driver.View[float32], b driver.View[float32], m uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher DivF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, a, b driver.View[float32], m uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst driver.View[float32]
-		n   uint64
-		a   driver.View[float32]
-		b   driver.View[float32]
-		m   uint64
+		dst  driver.View[float32]
+		n    uint64
+		a, b driver.View[float32]
+		m    uint64
 	}{dst, n, a, b, m})
 }
 
-// DivF32Args is a prepared launch of DivF32. Its arguments can be set one by one,
-// without allocating, between launches.
+// DivF32Args is a prepared launch of DivF32. Its arguments can be set one by one between launches,
+// without allocating.
 type DivF32Args struct {
 	Launch *driver.Launch
 
@@ -415,7 +411,7 @@ type DivF32Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher DivF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a driver.MemoryOf[float32], b driver.MemoryOf[float32], m uint64) (*DivF32Args, error) {
+func (launcher DivF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a, b driver.MemoryOf[float32], m uint64) (*DivF32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
 		return nil, err
@@ -442,7 +438,7 @@ func (launcher DivF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[floa
 // MaxF32 launches the kernel max_f32.
 type MaxF32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MaxF32.
+// Kernel returns the kernel, or nil for a zero MaxF32.
 func (launcher MaxF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMaxF32(kernel *driver.Kernel, err error) (MaxF32, error) {
@@ -458,26 +454,25 @@ func (MaxF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher MaxF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a driver.MemoryOf[float32], b driver.MemoryOf[float32], m uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher MaxF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a, b driver.MemoryOf[float32], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher MaxF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, a driver.View[float32], b driver.View[float32], m uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher MaxF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, a, b driver.View[float32], m uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst driver.View[float32]
-		n   uint64
-		a   driver.View[float32]
-		b   driver.View[float32]
-		m   uint64
+		dst  driver.View[float32]
+		n    uint64
+		a, b driver.View[float32]
+		m    uint64
 	}{dst, n, a, b, m})
 }
 
-// MaxF32Args is a prepared launch of MaxF32. Its arguments can be set one by one,
-// without allocating, between launches.
+// MaxF32Args is a prepared launch of MaxF32. Its arguments can be set one by one between launches,
+// without allocating.
 type MaxF32Args struct {
 	Launch *driver.Launch
 
@@ -489,7 +484,7 @@ type MaxF32Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher MaxF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a driver.MemoryOf[float32], b driver.MemoryOf[float32], m uint64) (*MaxF32Args, error) {
+func (launcher MaxF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a, b driver.MemoryOf[float32], m uint64) (*MaxF32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
 		return nil, err
@@ -516,7 +511,7 @@ func (launcher MaxF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[floa
 // MinF32 launches the kernel min_f32.
 type MinF32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MinF32.
+// Kernel returns the kernel, or nil for a zero MinF32.
 func (launcher MinF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMinF32(kernel *driver.Kernel, err error) (MinF32, error) {
@@ -532,26 +527,25 @@ func (MinF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher MinF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a driver.MemoryOf[float32], b driver.MemoryOf[float32], m uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher MinF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a, b driver.MemoryOf[float32], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher MinF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, a driver.View[float32], b driver.View[float32], m uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher MinF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, a, b driver.View[float32], m uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst driver.View[float32]
-		n   uint64
-		a   driver.View[float32]
-		b   driver.View[float32]
-		m   uint64
+		dst  driver.View[float32]
+		n    uint64
+		a, b driver.View[float32]
+		m    uint64
 	}{dst, n, a, b, m})
 }
 
-// MinF32Args is a prepared launch of MinF32. Its arguments can be set one by one,
-// without allocating, between launches.
+// MinF32Args is a prepared launch of MinF32. Its arguments can be set one by one between launches,
+// without allocating.
 type MinF32Args struct {
 	Launch *driver.Launch
 
@@ -563,7 +557,7 @@ type MinF32Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher MinF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a driver.MemoryOf[float32], b driver.MemoryOf[float32], m uint64) (*MinF32Args, error) {
+func (launcher MinF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a, b driver.MemoryOf[float32], m uint64) (*MinF32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
 		return nil, err
@@ -590,7 +584,7 @@ func (launcher MinF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[floa
 // AddScalarF32 launches the kernel add_scalar_f32.
 type AddScalarF32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero AddScalarF32.
+// Kernel returns the kernel, or nil for a zero AddScalarF32.
 func (launcher AddScalarF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newAddScalarF32(kernel *driver.Kernel, err error) (AddScalarF32, error) {
@@ -606,14 +600,14 @@ func (AddScalarF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher AddScalarF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a driver.MemoryOf[float32], b float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher AddScalarF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, a driver.View[float32], b float32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float32]
@@ -623,8 +617,8 @@ func (launcher AddScalarF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// AddScalarF32Args is a prepared launch of AddScalarF32. Its arguments can be set one by one,
-// without allocating, between launches.
+// AddScalarF32Args is a prepared launch of AddScalarF32. Its arguments can be set one by one between launches,
+// without allocating.
 type AddScalarF32Args struct {
 	Launch *driver.Launch
 
@@ -659,7 +653,7 @@ func (launcher AddScalarF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // MulScalarF32 launches the kernel mul_scalar_f32.
 type MulScalarF32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MulScalarF32.
+// Kernel returns the kernel, or nil for a zero MulScalarF32.
 func (launcher MulScalarF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMulScalarF32(kernel *driver.Kernel, err error) (MulScalarF32, error) {
@@ -675,14 +669,14 @@ func (MulScalarF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher MulScalarF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a driver.MemoryOf[float32], b float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher MulScalarF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, a driver.View[float32], b float32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float32]
@@ -692,8 +686,8 @@ func (launcher MulScalarF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// MulScalarF32Args is a prepared launch of MulScalarF32. Its arguments can be set one by one,
-// without allocating, between launches.
+// MulScalarF32Args is a prepared launch of MulScalarF32. Its arguments can be set one by one between launches,
+// without allocating.
 type MulScalarF32Args struct {
 	Launch *driver.Launch
 
@@ -728,7 +722,7 @@ func (launcher MulScalarF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // MaxScalarF32 launches the kernel max_scalar_f32.
 type MaxScalarF32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MaxScalarF32.
+// Kernel returns the kernel, or nil for a zero MaxScalarF32.
 func (launcher MaxScalarF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMaxScalarF32(kernel *driver.Kernel, err error) (MaxScalarF32, error) {
@@ -744,14 +738,14 @@ func (MaxScalarF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher MaxScalarF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a driver.MemoryOf[float32], b float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher MaxScalarF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, a driver.View[float32], b float32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float32]
@@ -761,8 +755,8 @@ func (launcher MaxScalarF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// MaxScalarF32Args is a prepared launch of MaxScalarF32. Its arguments can be set one by one,
-// without allocating, between launches.
+// MaxScalarF32Args is a prepared launch of MaxScalarF32. Its arguments can be set one by one between launches,
+// without allocating.
 type MaxScalarF32Args struct {
 	Launch *driver.Launch
 
@@ -797,7 +791,7 @@ func (launcher MaxScalarF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // MinScalarF32 launches the kernel min_scalar_f32.
 type MinScalarF32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MinScalarF32.
+// Kernel returns the kernel, or nil for a zero MinScalarF32.
 func (launcher MinScalarF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMinScalarF32(kernel *driver.Kernel, err error) (MinScalarF32, error) {
@@ -813,14 +807,14 @@ func (MinScalarF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher MinScalarF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a driver.MemoryOf[float32], b float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher MinScalarF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, a driver.View[float32], b float32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float32]
@@ -830,8 +824,8 @@ func (launcher MinScalarF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// MinScalarF32Args is a prepared launch of MinScalarF32. Its arguments can be set one by one,
-// without allocating, between launches.
+// MinScalarF32Args is a prepared launch of MinScalarF32. Its arguments can be set one by one between launches,
+// without allocating.
 type MinScalarF32Args struct {
 	Launch *driver.Launch
 
@@ -866,7 +860,7 @@ func (launcher MinScalarF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // SubScalarF32 launches the kernel sub_scalar_f32.
 type SubScalarF32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero SubScalarF32.
+// Kernel returns the kernel, or nil for a zero SubScalarF32.
 func (launcher SubScalarF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSubScalarF32(kernel *driver.Kernel, err error) (SubScalarF32, error) {
@@ -882,14 +876,14 @@ func (SubScalarF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher SubScalarF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a driver.MemoryOf[float32], b float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher SubScalarF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, a driver.View[float32], b float32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float32]
@@ -899,8 +893,8 @@ func (launcher SubScalarF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// SubScalarF32Args is a prepared launch of SubScalarF32. Its arguments can be set one by one,
-// without allocating, between launches.
+// SubScalarF32Args is a prepared launch of SubScalarF32. Its arguments can be set one by one between launches,
+// without allocating.
 type SubScalarF32Args struct {
 	Launch *driver.Launch
 
@@ -935,7 +929,7 @@ func (launcher SubScalarF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // DivScalarF32 launches the kernel div_scalar_f32.
 type DivScalarF32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero DivScalarF32.
+// Kernel returns the kernel, or nil for a zero DivScalarF32.
 func (launcher DivScalarF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newDivScalarF32(kernel *driver.Kernel, err error) (DivScalarF32, error) {
@@ -951,14 +945,14 @@ func (DivScalarF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher DivScalarF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a driver.MemoryOf[float32], b float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher DivScalarF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, a driver.View[float32], b float32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float32]
@@ -968,8 +962,8 @@ func (launcher DivScalarF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// DivScalarF32Args is a prepared launch of DivScalarF32. Its arguments can be set one by one,
-// without allocating, between launches.
+// DivScalarF32Args is a prepared launch of DivScalarF32. Its arguments can be set one by one between launches,
+// without allocating.
 type DivScalarF32Args struct {
 	Launch *driver.Launch
 
@@ -1004,7 +998,7 @@ func (launcher DivScalarF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // SubfromScalarF32 launches the kernel subfrom_scalar_f32.
 type SubfromScalarF32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero SubfromScalarF32.
+// Kernel returns the kernel, or nil for a zero SubfromScalarF32.
 func (launcher SubfromScalarF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSubfromScalarF32(kernel *driver.Kernel, err error) (SubfromScalarF32, error) {
@@ -1020,14 +1014,14 @@ func (SubfromScalarF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher SubfromScalarF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a driver.MemoryOf[float32], b float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher SubfromScalarF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, a driver.View[float32], b float32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float32]
@@ -1037,8 +1031,8 @@ func (launcher SubfromScalarF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst
 	}{dst, n, a, b})
 }
 
-// SubfromScalarF32Args is a prepared launch of SubfromScalarF32. Its arguments can be set one by one,
-// without allocating, between launches.
+// SubfromScalarF32Args is a prepared launch of SubfromScalarF32. Its arguments can be set one by one between launches,
+// without allocating.
 type SubfromScalarF32Args struct {
 	Launch *driver.Launch
 
@@ -1073,7 +1067,7 @@ func (launcher SubfromScalarF32) Prepare(cfg driver.LaunchConfig, dst driver.Mem
 // DivintoScalarF32 launches the kernel divinto_scalar_f32.
 type DivintoScalarF32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero DivintoScalarF32.
+// Kernel returns the kernel, or nil for a zero DivintoScalarF32.
 func (launcher DivintoScalarF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newDivintoScalarF32(kernel *driver.Kernel, err error) (DivintoScalarF32, error) {
@@ -1089,14 +1083,14 @@ func (DivintoScalarF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher DivintoScalarF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a driver.MemoryOf[float32], b float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher DivintoScalarF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, a driver.View[float32], b float32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float32]
@@ -1106,8 +1100,8 @@ func (launcher DivintoScalarF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst
 	}{dst, n, a, b})
 }
 
-// DivintoScalarF32Args is a prepared launch of DivintoScalarF32. Its arguments can be set one by one,
-// without allocating, between launches.
+// DivintoScalarF32Args is a prepared launch of DivintoScalarF32. Its arguments can be set one by one between launches,
+// without allocating.
 type DivintoScalarF32Args struct {
 	Launch *driver.Launch
 

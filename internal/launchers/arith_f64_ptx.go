@@ -146,7 +146,7 @@ func DivintoScalarF64In(c *driver.Context) (DivintoScalarF64, error) {
 // AddF64 launches the kernel add_f64.
 type AddF64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero AddF64.
+// Kernel returns the kernel, or nil for a zero AddF64.
 func (launcher AddF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newAddF64(kernel *driver.Kernel, err error) (AddF64, error) {
@@ -162,26 +162,25 @@ func (AddF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher AddF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a driver.MemoryOf[float64], b driver.MemoryOf[float64], m uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher AddF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a, b driver.MemoryOf[float64], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher AddF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, a driver.View[float64], b driver.View[float64], m uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher AddF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, a, b driver.View[float64], m uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst driver.View[float64]
-		n   uint64
-		a   driver.View[float64]
-		b   driver.View[float64]
-		m   uint64
+		dst  driver.View[float64]
+		n    uint64
+		a, b driver.View[float64]
+		m    uint64
 	}{dst, n, a, b, m})
 }
 
-// AddF64Args is a prepared launch of AddF64. Its arguments can be set one by one,
-// without allocating, between launches.
+// AddF64Args is a prepared launch of AddF64. Its arguments can be set one by one between launches,
+// without allocating.
 type AddF64Args struct {
 	Launch *driver.Launch
 
@@ -193,7 +192,7 @@ type AddF64Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher AddF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a driver.MemoryOf[float64], b driver.MemoryOf[float64], m uint64) (*AddF64Args, error) {
+func (launcher AddF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a, b driver.MemoryOf[float64], m uint64) (*AddF64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
 		return nil, err
@@ -220,7 +219,7 @@ func (launcher AddF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[floa
 // SubF64 launches the kernel sub_f64.
 type SubF64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero SubF64.
+// Kernel returns the kernel, or nil for a zero SubF64.
 func (launcher SubF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSubF64(kernel *driver.Kernel, err error) (SubF64, error) {
@@ -236,26 +235,25 @@ func (SubF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher SubF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a driver.MemoryOf[float64], b driver.MemoryOf[float64], m uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher SubF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a, b driver.MemoryOf[float64], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher SubF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, a driver.View[float64], b driver.View[float64], m uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher SubF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, a, b driver.View[float64], m uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst driver.View[float64]
-		n   uint64
-		a   driver.View[float64]
-		b   driver.View[float64]
-		m   uint64
+		dst  driver.View[float64]
+		n    uint64
+		a, b driver.View[float64]
+		m    uint64
 	}{dst, n, a, b, m})
 }
 
-// SubF64Args is a prepared launch of SubF64. Its arguments can be set one by one,
-// without allocating, between launches.
+// SubF64Args is a prepared launch of SubF64. Its arguments can be set one by one between launches,
+// without allocating.
 type SubF64Args struct {
 	Launch *driver.Launch
 
@@ -267,7 +265,7 @@ type SubF64Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher SubF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a driver.MemoryOf[float64], b driver.MemoryOf[float64], m uint64) (*SubF64Args, error) {
+func (launcher SubF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a, b driver.MemoryOf[float64], m uint64) (*SubF64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
 		return nil, err
@@ -294,7 +292,7 @@ func (launcher SubF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[floa
 // MulF64 launches the kernel mul_f64.
 type MulF64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MulF64.
+// Kernel returns the kernel, or nil for a zero MulF64.
 func (launcher MulF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMulF64(kernel *driver.Kernel, err error) (MulF64, error) {
@@ -310,26 +308,25 @@ func (MulF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher MulF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a driver.MemoryOf[float64], b driver.MemoryOf[float64], m uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher MulF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a, b driver.MemoryOf[float64], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher MulF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, a driver.View[float64], b driver.View[float64], m uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher MulF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, a, b driver.View[float64], m uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst driver.View[float64]
-		n   uint64
-		a   driver.View[float64]
-		b   driver.View[float64]
-		m   uint64
+		dst  driver.View[float64]
+		n    uint64
+		a, b driver.View[float64]
+		m    uint64
 	}{dst, n, a, b, m})
 }
 
-// MulF64Args is a prepared launch of MulF64. Its arguments can be set one by one,
-// without allocating, between launches.
+// MulF64Args is a prepared launch of MulF64. Its arguments can be set one by one between launches,
+// without allocating.
 type MulF64Args struct {
 	Launch *driver.Launch
 
@@ -341,7 +338,7 @@ type MulF64Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher MulF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a driver.MemoryOf[float64], b driver.MemoryOf[float64], m uint64) (*MulF64Args, error) {
+func (launcher MulF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a, b driver.MemoryOf[float64], m uint64) (*MulF64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
 		return nil, err
@@ -368,7 +365,7 @@ func (launcher MulF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[floa
 // DivF64 launches the kernel div_f64.
 type DivF64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero DivF64.
+// Kernel returns the kernel, or nil for a zero DivF64.
 func (launcher DivF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newDivF64(kernel *driver.Kernel, err error) (DivF64, error) {
@@ -384,26 +381,25 @@ func (DivF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher DivF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a driver.MemoryOf[float64], b driver.MemoryOf[float64], m uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher DivF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a, b driver.MemoryOf[float64], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher DivF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, a driver.View[float64], b driver.View[float64], m uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher DivF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, a, b driver.View[float64], m uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst driver.View[float64]
-		n   uint64
-		a   driver.View[float64]
-		b   driver.View[float64]
-		m   uint64
+		dst  driver.View[float64]
+		n    uint64
+		a, b driver.View[float64]
+		m    uint64
 	}{dst, n, a, b, m})
 }
 
-// DivF64Args is a prepared launch of DivF64. Its arguments can be set one by one,
-// without allocating, between launches.
+// DivF64Args is a prepared launch of DivF64. Its arguments can be set one by one between launches,
+// without allocating.
 type DivF64Args struct {
 	Launch *driver.Launch
 
@@ -415,7 +411,7 @@ type DivF64Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher DivF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a driver.MemoryOf[float64], b driver.MemoryOf[float64], m uint64) (*DivF64Args, error) {
+func (launcher DivF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a, b driver.MemoryOf[float64], m uint64) (*DivF64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
 		return nil, err
@@ -442,7 +438,7 @@ func (launcher DivF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[floa
 // MaxF64 launches the kernel max_f64.
 type MaxF64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MaxF64.
+// Kernel returns the kernel, or nil for a zero MaxF64.
 func (launcher MaxF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMaxF64(kernel *driver.Kernel, err error) (MaxF64, error) {
@@ -458,26 +454,25 @@ func (MaxF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher MaxF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a driver.MemoryOf[float64], b driver.MemoryOf[float64], m uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher MaxF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a, b driver.MemoryOf[float64], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher MaxF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, a driver.View[float64], b driver.View[float64], m uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher MaxF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, a, b driver.View[float64], m uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst driver.View[float64]
-		n   uint64
-		a   driver.View[float64]
-		b   driver.View[float64]
-		m   uint64
+		dst  driver.View[float64]
+		n    uint64
+		a, b driver.View[float64]
+		m    uint64
 	}{dst, n, a, b, m})
 }
 
-// MaxF64Args is a prepared launch of MaxF64. Its arguments can be set one by one,
-// without allocating, between launches.
+// MaxF64Args is a prepared launch of MaxF64. Its arguments can be set one by one between launches,
+// without allocating.
 type MaxF64Args struct {
 	Launch *driver.Launch
 
@@ -489,7 +484,7 @@ type MaxF64Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher MaxF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a driver.MemoryOf[float64], b driver.MemoryOf[float64], m uint64) (*MaxF64Args, error) {
+func (launcher MaxF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a, b driver.MemoryOf[float64], m uint64) (*MaxF64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
 		return nil, err
@@ -516,7 +511,7 @@ func (launcher MaxF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[floa
 // MinF64 launches the kernel min_f64.
 type MinF64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MinF64.
+// Kernel returns the kernel, or nil for a zero MinF64.
 func (launcher MinF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMinF64(kernel *driver.Kernel, err error) (MinF64, error) {
@@ -532,26 +527,25 @@ func (MinF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher MinF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a driver.MemoryOf[float64], b driver.MemoryOf[float64], m uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher MinF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a, b driver.MemoryOf[float64], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher MinF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, a driver.View[float64], b driver.View[float64], m uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher MinF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, a, b driver.View[float64], m uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst driver.View[float64]
-		n   uint64
-		a   driver.View[float64]
-		b   driver.View[float64]
-		m   uint64
+		dst  driver.View[float64]
+		n    uint64
+		a, b driver.View[float64]
+		m    uint64
 	}{dst, n, a, b, m})
 }
 
-// MinF64Args is a prepared launch of MinF64. Its arguments can be set one by one,
-// without allocating, between launches.
+// MinF64Args is a prepared launch of MinF64. Its arguments can be set one by one between launches,
+// without allocating.
 type MinF64Args struct {
 	Launch *driver.Launch
 
@@ -563,7 +557,7 @@ type MinF64Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher MinF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a driver.MemoryOf[float64], b driver.MemoryOf[float64], m uint64) (*MinF64Args, error) {
+func (launcher MinF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a, b driver.MemoryOf[float64], m uint64) (*MinF64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
 		return nil, err
@@ -590,7 +584,7 @@ func (launcher MinF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[floa
 // AddScalarF64 launches the kernel add_scalar_f64.
 type AddScalarF64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero AddScalarF64.
+// Kernel returns the kernel, or nil for a zero AddScalarF64.
 func (launcher AddScalarF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newAddScalarF64(kernel *driver.Kernel, err error) (AddScalarF64, error) {
@@ -606,14 +600,14 @@ func (AddScalarF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher AddScalarF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a driver.MemoryOf[float64], b float64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher AddScalarF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, a driver.View[float64], b float64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float64]
@@ -623,8 +617,8 @@ func (launcher AddScalarF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// AddScalarF64Args is a prepared launch of AddScalarF64. Its arguments can be set one by one,
-// without allocating, between launches.
+// AddScalarF64Args is a prepared launch of AddScalarF64. Its arguments can be set one by one between launches,
+// without allocating.
 type AddScalarF64Args struct {
 	Launch *driver.Launch
 
@@ -659,7 +653,7 @@ func (launcher AddScalarF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // MulScalarF64 launches the kernel mul_scalar_f64.
 type MulScalarF64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MulScalarF64.
+// Kernel returns the kernel, or nil for a zero MulScalarF64.
 func (launcher MulScalarF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMulScalarF64(kernel *driver.Kernel, err error) (MulScalarF64, error) {
@@ -675,14 +669,14 @@ func (MulScalarF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher MulScalarF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a driver.MemoryOf[float64], b float64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher MulScalarF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, a driver.View[float64], b float64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float64]
@@ -692,8 +686,8 @@ func (launcher MulScalarF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// MulScalarF64Args is a prepared launch of MulScalarF64. Its arguments can be set one by one,
-// without allocating, between launches.
+// MulScalarF64Args is a prepared launch of MulScalarF64. Its arguments can be set one by one between launches,
+// without allocating.
 type MulScalarF64Args struct {
 	Launch *driver.Launch
 
@@ -728,7 +722,7 @@ func (launcher MulScalarF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // MaxScalarF64 launches the kernel max_scalar_f64.
 type MaxScalarF64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MaxScalarF64.
+// Kernel returns the kernel, or nil for a zero MaxScalarF64.
 func (launcher MaxScalarF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMaxScalarF64(kernel *driver.Kernel, err error) (MaxScalarF64, error) {
@@ -744,14 +738,14 @@ func (MaxScalarF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher MaxScalarF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a driver.MemoryOf[float64], b float64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher MaxScalarF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, a driver.View[float64], b float64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float64]
@@ -761,8 +755,8 @@ func (launcher MaxScalarF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// MaxScalarF64Args is a prepared launch of MaxScalarF64. Its arguments can be set one by one,
-// without allocating, between launches.
+// MaxScalarF64Args is a prepared launch of MaxScalarF64. Its arguments can be set one by one between launches,
+// without allocating.
 type MaxScalarF64Args struct {
 	Launch *driver.Launch
 
@@ -797,7 +791,7 @@ func (launcher MaxScalarF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // MinScalarF64 launches the kernel min_scalar_f64.
 type MinScalarF64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MinScalarF64.
+// Kernel returns the kernel, or nil for a zero MinScalarF64.
 func (launcher MinScalarF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMinScalarF64(kernel *driver.Kernel, err error) (MinScalarF64, error) {
@@ -813,14 +807,14 @@ func (MinScalarF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher MinScalarF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a driver.MemoryOf[float64], b float64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher MinScalarF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, a driver.View[float64], b float64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float64]
@@ -830,8 +824,8 @@ func (launcher MinScalarF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// MinScalarF64Args is a prepared launch of MinScalarF64. Its arguments can be set one by one,
-// without allocating, between launches.
+// MinScalarF64Args is a prepared launch of MinScalarF64. Its arguments can be set one by one between launches,
+// without allocating.
 type MinScalarF64Args struct {
 	Launch *driver.Launch
 
@@ -866,7 +860,7 @@ func (launcher MinScalarF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // SubScalarF64 launches the kernel sub_scalar_f64.
 type SubScalarF64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero SubScalarF64.
+// Kernel returns the kernel, or nil for a zero SubScalarF64.
 func (launcher SubScalarF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSubScalarF64(kernel *driver.Kernel, err error) (SubScalarF64, error) {
@@ -882,14 +876,14 @@ func (SubScalarF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher SubScalarF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a driver.MemoryOf[float64], b float64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher SubScalarF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, a driver.View[float64], b float64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float64]
@@ -899,8 +893,8 @@ func (launcher SubScalarF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// SubScalarF64Args is a prepared launch of SubScalarF64. Its arguments can be set one by one,
-// without allocating, between launches.
+// SubScalarF64Args is a prepared launch of SubScalarF64. Its arguments can be set one by one between launches,
+// without allocating.
 type SubScalarF64Args struct {
 	Launch *driver.Launch
 
@@ -935,7 +929,7 @@ func (launcher SubScalarF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // DivScalarF64 launches the kernel div_scalar_f64.
 type DivScalarF64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero DivScalarF64.
+// Kernel returns the kernel, or nil for a zero DivScalarF64.
 func (launcher DivScalarF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newDivScalarF64(kernel *driver.Kernel, err error) (DivScalarF64, error) {
@@ -951,14 +945,14 @@ func (DivScalarF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher DivScalarF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a driver.MemoryOf[float64], b float64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher DivScalarF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, a driver.View[float64], b float64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float64]
@@ -968,8 +962,8 @@ func (launcher DivScalarF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// DivScalarF64Args is a prepared launch of DivScalarF64. Its arguments can be set one by one,
-// without allocating, between launches.
+// DivScalarF64Args is a prepared launch of DivScalarF64. Its arguments can be set one by one between launches,
+// without allocating.
 type DivScalarF64Args struct {
 	Launch *driver.Launch
 
@@ -1004,7 +998,7 @@ func (launcher DivScalarF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // SubfromScalarF64 launches the kernel subfrom_scalar_f64.
 type SubfromScalarF64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero SubfromScalarF64.
+// Kernel returns the kernel, or nil for a zero SubfromScalarF64.
 func (launcher SubfromScalarF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSubfromScalarF64(kernel *driver.Kernel, err error) (SubfromScalarF64, error) {
@@ -1020,14 +1014,14 @@ func (SubfromScalarF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher SubfromScalarF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a driver.MemoryOf[float64], b float64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher SubfromScalarF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, a driver.View[float64], b float64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float64]
@@ -1037,8 +1031,8 @@ func (launcher SubfromScalarF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst
 	}{dst, n, a, b})
 }
 
-// SubfromScalarF64Args is a prepared launch of SubfromScalarF64. Its arguments can be set one by one,
-// without allocating, between launches.
+// SubfromScalarF64Args is a prepared launch of SubfromScalarF64. Its arguments can be set one by one between launches,
+// without allocating.
 type SubfromScalarF64Args struct {
 	Launch *driver.Launch
 
@@ -1073,7 +1067,7 @@ func (launcher SubfromScalarF64) Prepare(cfg driver.LaunchConfig, dst driver.Mem
 // DivintoScalarF64 launches the kernel divinto_scalar_f64.
 type DivintoScalarF64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero DivintoScalarF64.
+// Kernel returns the kernel, or nil for a zero DivintoScalarF64.
 func (launcher DivintoScalarF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newDivintoScalarF64(kernel *driver.Kernel, err error) (DivintoScalarF64, error) {
@@ -1089,14 +1083,14 @@ func (DivintoScalarF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher DivintoScalarF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a driver.MemoryOf[float64], b float64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher DivintoScalarF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, a driver.View[float64], b float64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float64]
@@ -1106,8 +1100,8 @@ func (launcher DivintoScalarF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst
 	}{dst, n, a, b})
 }
 
-// DivintoScalarF64Args is a prepared launch of DivintoScalarF64. Its arguments can be set one by one,
-// without allocating, between launches.
+// DivintoScalarF64Args is a prepared launch of DivintoScalarF64. Its arguments can be set one by one between launches,
+// without allocating.
 type DivintoScalarF64Args struct {
 	Launch *driver.Launch
 

@@ -146,7 +146,7 @@ func DivintoScalarI32In(c *driver.Context) (DivintoScalarI32, error) {
 // AddI32 launches the kernel add_i32.
 type AddI32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero AddI32.
+// Kernel returns the kernel, or nil for a zero AddI32.
 func (launcher AddI32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newAddI32(kernel *driver.Kernel, err error) (AddI32, error) {
@@ -162,26 +162,25 @@ func (AddI32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher AddI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a driver.MemoryOf[int32], b driver.MemoryOf[int32], m uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher AddI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a, b driver.MemoryOf[int32], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher AddI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], n uint64, a driver.View[int32], b driver.View[int32], m uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher AddI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], n uint64, a, b driver.View[int32], m uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst driver.View[int32]
-		n   uint64
-		a   driver.View[int32]
-		b   driver.View[int32]
-		m   uint64
+		dst  driver.View[int32]
+		n    uint64
+		a, b driver.View[int32]
+		m    uint64
 	}{dst, n, a, b, m})
 }
 
-// AddI32Args is a prepared launch of AddI32. Its arguments can be set one by one,
-// without allocating, between launches.
+// AddI32Args is a prepared launch of AddI32. Its arguments can be set one by one between launches,
+// without allocating.
 type AddI32Args struct {
 	Launch *driver.Launch
 
@@ -193,7 +192,7 @@ type AddI32Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher AddI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a driver.MemoryOf[int32], b driver.MemoryOf[int32], m uint64) (*AddI32Args, error) {
+func (launcher AddI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a, b driver.MemoryOf[int32], m uint64) (*AddI32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
 		return nil, err
@@ -220,7 +219,7 @@ func (launcher AddI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int3
 // SubI32 launches the kernel sub_i32.
 type SubI32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero SubI32.
+// Kernel returns the kernel, or nil for a zero SubI32.
 func (launcher SubI32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSubI32(kernel *driver.Kernel, err error) (SubI32, error) {
@@ -236,26 +235,25 @@ func (SubI32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher SubI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a driver.MemoryOf[int32], b driver.MemoryOf[int32], m uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher SubI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a, b driver.MemoryOf[int32], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher SubI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], n uint64, a driver.View[int32], b driver.View[int32], m uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher SubI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], n uint64, a, b driver.View[int32], m uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst driver.View[int32]
-		n   uint64
-		a   driver.View[int32]
-		b   driver.View[int32]
-		m   uint64
+		dst  driver.View[int32]
+		n    uint64
+		a, b driver.View[int32]
+		m    uint64
 	}{dst, n, a, b, m})
 }
 
-// SubI32Args is a prepared launch of SubI32. Its arguments can be set one by one,
-// without allocating, between launches.
+// SubI32Args is a prepared launch of SubI32. Its arguments can be set one by one between launches,
+// without allocating.
 type SubI32Args struct {
 	Launch *driver.Launch
 
@@ -267,7 +265,7 @@ type SubI32Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher SubI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a driver.MemoryOf[int32], b driver.MemoryOf[int32], m uint64) (*SubI32Args, error) {
+func (launcher SubI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a, b driver.MemoryOf[int32], m uint64) (*SubI32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
 		return nil, err
@@ -294,7 +292,7 @@ func (launcher SubI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int3
 // MulI32 launches the kernel mul_i32.
 type MulI32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MulI32.
+// Kernel returns the kernel, or nil for a zero MulI32.
 func (launcher MulI32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMulI32(kernel *driver.Kernel, err error) (MulI32, error) {
@@ -310,26 +308,25 @@ func (MulI32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher MulI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a driver.MemoryOf[int32], b driver.MemoryOf[int32], m uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher MulI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a, b driver.MemoryOf[int32], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher MulI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], n uint64, a driver.View[int32], b driver.View[int32], m uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher MulI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], n uint64, a, b driver.View[int32], m uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst driver.View[int32]
-		n   uint64
-		a   driver.View[int32]
-		b   driver.View[int32]
-		m   uint64
+		dst  driver.View[int32]
+		n    uint64
+		a, b driver.View[int32]
+		m    uint64
 	}{dst, n, a, b, m})
 }
 
-// MulI32Args is a prepared launch of MulI32. Its arguments can be set one by one,
-// without allocating, between launches.
+// MulI32Args is a prepared launch of MulI32. Its arguments can be set one by one between launches,
+// without allocating.
 type MulI32Args struct {
 	Launch *driver.Launch
 
@@ -341,7 +338,7 @@ type MulI32Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher MulI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a driver.MemoryOf[int32], b driver.MemoryOf[int32], m uint64) (*MulI32Args, error) {
+func (launcher MulI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a, b driver.MemoryOf[int32], m uint64) (*MulI32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
 		return nil, err
@@ -368,7 +365,7 @@ func (launcher MulI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int3
 // DivI32 launches the kernel div_i32.
 type DivI32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero DivI32.
+// Kernel returns the kernel, or nil for a zero DivI32.
 func (launcher DivI32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newDivI32(kernel *driver.Kernel, err error) (DivI32, error) {
@@ -384,26 +381,25 @@ func (DivI32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher DivI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a driver.MemoryOf[int32], b driver.MemoryOf[int32], m uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher DivI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a, b driver.MemoryOf[int32], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher DivI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], n uint64, a driver.View[int32], b driver.View[int32], m uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher DivI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], n uint64, a, b driver.View[int32], m uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst driver.View[int32]
-		n   uint64
-		a   driver.View[int32]
-		b   driver.View[int32]
-		m   uint64
+		dst  driver.View[int32]
+		n    uint64
+		a, b driver.View[int32]
+		m    uint64
 	}{dst, n, a, b, m})
 }
 
-// DivI32Args is a prepared launch of DivI32. Its arguments can be set one by one,
-// without allocating, between launches.
+// DivI32Args is a prepared launch of DivI32. Its arguments can be set one by one between launches,
+// without allocating.
 type DivI32Args struct {
 	Launch *driver.Launch
 
@@ -415,7 +411,7 @@ type DivI32Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher DivI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a driver.MemoryOf[int32], b driver.MemoryOf[int32], m uint64) (*DivI32Args, error) {
+func (launcher DivI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a, b driver.MemoryOf[int32], m uint64) (*DivI32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
 		return nil, err
@@ -442,7 +438,7 @@ func (launcher DivI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int3
 // MaxI32 launches the kernel max_i32.
 type MaxI32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MaxI32.
+// Kernel returns the kernel, or nil for a zero MaxI32.
 func (launcher MaxI32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMaxI32(kernel *driver.Kernel, err error) (MaxI32, error) {
@@ -458,26 +454,25 @@ func (MaxI32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher MaxI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a driver.MemoryOf[int32], b driver.MemoryOf[int32], m uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher MaxI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a, b driver.MemoryOf[int32], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher MaxI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], n uint64, a driver.View[int32], b driver.View[int32], m uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher MaxI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], n uint64, a, b driver.View[int32], m uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst driver.View[int32]
-		n   uint64
-		a   driver.View[int32]
-		b   driver.View[int32]
-		m   uint64
+		dst  driver.View[int32]
+		n    uint64
+		a, b driver.View[int32]
+		m    uint64
 	}{dst, n, a, b, m})
 }
 
-// MaxI32Args is a prepared launch of MaxI32. Its arguments can be set one by one,
-// without allocating, between launches.
+// MaxI32Args is a prepared launch of MaxI32. Its arguments can be set one by one between launches,
+// without allocating.
 type MaxI32Args struct {
 	Launch *driver.Launch
 
@@ -489,7 +484,7 @@ type MaxI32Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher MaxI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a driver.MemoryOf[int32], b driver.MemoryOf[int32], m uint64) (*MaxI32Args, error) {
+func (launcher MaxI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a, b driver.MemoryOf[int32], m uint64) (*MaxI32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
 		return nil, err
@@ -516,7 +511,7 @@ func (launcher MaxI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int3
 // MinI32 launches the kernel min_i32.
 type MinI32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MinI32.
+// Kernel returns the kernel, or nil for a zero MinI32.
 func (launcher MinI32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMinI32(kernel *driver.Kernel, err error) (MinI32, error) {
@@ -532,26 +527,25 @@ func (MinI32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher MinI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a driver.MemoryOf[int32], b driver.MemoryOf[int32], m uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher MinI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a, b driver.MemoryOf[int32], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher MinI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], n uint64, a driver.View[int32], b driver.View[int32], m uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher MinI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], n uint64, a, b driver.View[int32], m uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst driver.View[int32]
-		n   uint64
-		a   driver.View[int32]
-		b   driver.View[int32]
-		m   uint64
+		dst  driver.View[int32]
+		n    uint64
+		a, b driver.View[int32]
+		m    uint64
 	}{dst, n, a, b, m})
 }
 
-// MinI32Args is a prepared launch of MinI32. Its arguments can be set one by one,
-// without allocating, between launches.
+// MinI32Args is a prepared launch of MinI32. Its arguments can be set one by one between launches,
+// without allocating.
 type MinI32Args struct {
 	Launch *driver.Launch
 
@@ -563,7 +557,7 @@ type MinI32Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher MinI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a driver.MemoryOf[int32], b driver.MemoryOf[int32], m uint64) (*MinI32Args, error) {
+func (launcher MinI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a, b driver.MemoryOf[int32], m uint64) (*MinI32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
 		return nil, err
@@ -590,7 +584,7 @@ func (launcher MinI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int3
 // AddScalarI32 launches the kernel add_scalar_i32.
 type AddScalarI32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero AddScalarI32.
+// Kernel returns the kernel, or nil for a zero AddScalarI32.
 func (launcher AddScalarI32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newAddScalarI32(kernel *driver.Kernel, err error) (AddScalarI32, error) {
@@ -606,14 +600,14 @@ func (AddScalarI32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher AddScalarI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a driver.MemoryOf[int32], b int32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher AddScalarI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], n uint64, a driver.View[int32], b int32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[int32]
@@ -623,8 +617,8 @@ func (launcher AddScalarI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// AddScalarI32Args is a prepared launch of AddScalarI32. Its arguments can be set one by one,
-// without allocating, between launches.
+// AddScalarI32Args is a prepared launch of AddScalarI32. Its arguments can be set one by one between launches,
+// without allocating.
 type AddScalarI32Args struct {
 	Launch *driver.Launch
 
@@ -659,7 +653,7 @@ func (launcher AddScalarI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // MulScalarI32 launches the kernel mul_scalar_i32.
 type MulScalarI32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MulScalarI32.
+// Kernel returns the kernel, or nil for a zero MulScalarI32.
 func (launcher MulScalarI32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMulScalarI32(kernel *driver.Kernel, err error) (MulScalarI32, error) {
@@ -675,14 +669,14 @@ func (MulScalarI32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher MulScalarI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a driver.MemoryOf[int32], b int32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher MulScalarI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], n uint64, a driver.View[int32], b int32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[int32]
@@ -692,8 +686,8 @@ func (launcher MulScalarI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// MulScalarI32Args is a prepared launch of MulScalarI32. Its arguments can be set one by one,
-// without allocating, between launches.
+// MulScalarI32Args is a prepared launch of MulScalarI32. Its arguments can be set one by one between launches,
+// without allocating.
 type MulScalarI32Args struct {
 	Launch *driver.Launch
 
@@ -728,7 +722,7 @@ func (launcher MulScalarI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // MaxScalarI32 launches the kernel max_scalar_i32.
 type MaxScalarI32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MaxScalarI32.
+// Kernel returns the kernel, or nil for a zero MaxScalarI32.
 func (launcher MaxScalarI32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMaxScalarI32(kernel *driver.Kernel, err error) (MaxScalarI32, error) {
@@ -744,14 +738,14 @@ func (MaxScalarI32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher MaxScalarI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a driver.MemoryOf[int32], b int32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher MaxScalarI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], n uint64, a driver.View[int32], b int32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[int32]
@@ -761,8 +755,8 @@ func (launcher MaxScalarI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// MaxScalarI32Args is a prepared launch of MaxScalarI32. Its arguments can be set one by one,
-// without allocating, between launches.
+// MaxScalarI32Args is a prepared launch of MaxScalarI32. Its arguments can be set one by one between launches,
+// without allocating.
 type MaxScalarI32Args struct {
 	Launch *driver.Launch
 
@@ -797,7 +791,7 @@ func (launcher MaxScalarI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // MinScalarI32 launches the kernel min_scalar_i32.
 type MinScalarI32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MinScalarI32.
+// Kernel returns the kernel, or nil for a zero MinScalarI32.
 func (launcher MinScalarI32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMinScalarI32(kernel *driver.Kernel, err error) (MinScalarI32, error) {
@@ -813,14 +807,14 @@ func (MinScalarI32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher MinScalarI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a driver.MemoryOf[int32], b int32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher MinScalarI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], n uint64, a driver.View[int32], b int32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[int32]
@@ -830,8 +824,8 @@ func (launcher MinScalarI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// MinScalarI32Args is a prepared launch of MinScalarI32. Its arguments can be set one by one,
-// without allocating, between launches.
+// MinScalarI32Args is a prepared launch of MinScalarI32. Its arguments can be set one by one between launches,
+// without allocating.
 type MinScalarI32Args struct {
 	Launch *driver.Launch
 
@@ -866,7 +860,7 @@ func (launcher MinScalarI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // SubScalarI32 launches the kernel sub_scalar_i32.
 type SubScalarI32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero SubScalarI32.
+// Kernel returns the kernel, or nil for a zero SubScalarI32.
 func (launcher SubScalarI32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSubScalarI32(kernel *driver.Kernel, err error) (SubScalarI32, error) {
@@ -882,14 +876,14 @@ func (SubScalarI32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher SubScalarI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a driver.MemoryOf[int32], b int32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher SubScalarI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], n uint64, a driver.View[int32], b int32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[int32]
@@ -899,8 +893,8 @@ func (launcher SubScalarI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// SubScalarI32Args is a prepared launch of SubScalarI32. Its arguments can be set one by one,
-// without allocating, between launches.
+// SubScalarI32Args is a prepared launch of SubScalarI32. Its arguments can be set one by one between launches,
+// without allocating.
 type SubScalarI32Args struct {
 	Launch *driver.Launch
 
@@ -935,7 +929,7 @@ func (launcher SubScalarI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // DivScalarI32 launches the kernel div_scalar_i32.
 type DivScalarI32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero DivScalarI32.
+// Kernel returns the kernel, or nil for a zero DivScalarI32.
 func (launcher DivScalarI32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newDivScalarI32(kernel *driver.Kernel, err error) (DivScalarI32, error) {
@@ -951,14 +945,14 @@ func (DivScalarI32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher DivScalarI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a driver.MemoryOf[int32], b int32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher DivScalarI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], n uint64, a driver.View[int32], b int32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[int32]
@@ -968,8 +962,8 @@ func (launcher DivScalarI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// DivScalarI32Args is a prepared launch of DivScalarI32. Its arguments can be set one by one,
-// without allocating, between launches.
+// DivScalarI32Args is a prepared launch of DivScalarI32. Its arguments can be set one by one between launches,
+// without allocating.
 type DivScalarI32Args struct {
 	Launch *driver.Launch
 
@@ -1004,7 +998,7 @@ func (launcher DivScalarI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // SubfromScalarI32 launches the kernel subfrom_scalar_i32.
 type SubfromScalarI32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero SubfromScalarI32.
+// Kernel returns the kernel, or nil for a zero SubfromScalarI32.
 func (launcher SubfromScalarI32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSubfromScalarI32(kernel *driver.Kernel, err error) (SubfromScalarI32, error) {
@@ -1020,14 +1014,14 @@ func (SubfromScalarI32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher SubfromScalarI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a driver.MemoryOf[int32], b int32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher SubfromScalarI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], n uint64, a driver.View[int32], b int32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[int32]
@@ -1037,8 +1031,8 @@ func (launcher SubfromScalarI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst
 	}{dst, n, a, b})
 }
 
-// SubfromScalarI32Args is a prepared launch of SubfromScalarI32. Its arguments can be set one by one,
-// without allocating, between launches.
+// SubfromScalarI32Args is a prepared launch of SubfromScalarI32. Its arguments can be set one by one between launches,
+// without allocating.
 type SubfromScalarI32Args struct {
 	Launch *driver.Launch
 
@@ -1073,7 +1067,7 @@ func (launcher SubfromScalarI32) Prepare(cfg driver.LaunchConfig, dst driver.Mem
 // DivintoScalarI32 launches the kernel divinto_scalar_i32.
 type DivintoScalarI32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero DivintoScalarI32.
+// Kernel returns the kernel, or nil for a zero DivintoScalarI32.
 func (launcher DivintoScalarI32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newDivintoScalarI32(kernel *driver.Kernel, err error) (DivintoScalarI32, error) {
@@ -1089,14 +1083,14 @@ func (DivintoScalarI32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher DivintoScalarI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a driver.MemoryOf[int32], b int32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher DivintoScalarI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], n uint64, a driver.View[int32], b int32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[int32]
@@ -1106,8 +1100,8 @@ func (launcher DivintoScalarI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst
 	}{dst, n, a, b})
 }
 
-// DivintoScalarI32Args is a prepared launch of DivintoScalarI32. Its arguments can be set one by one,
-// without allocating, between launches.
+// DivintoScalarI32Args is a prepared launch of DivintoScalarI32. Its arguments can be set one by one between launches,
+// without allocating.
 type DivintoScalarI32Args struct {
 	Launch *driver.Launch
 

@@ -146,7 +146,7 @@ func DivintoScalarI64In(c *driver.Context) (DivintoScalarI64, error) {
 // AddI64 launches the kernel add_i64.
 type AddI64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero AddI64.
+// Kernel returns the kernel, or nil for a zero AddI64.
 func (launcher AddI64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newAddI64(kernel *driver.Kernel, err error) (AddI64, error) {
@@ -162,26 +162,25 @@ func (AddI64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher AddI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a driver.MemoryOf[int64], b driver.MemoryOf[int64], m uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher AddI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a, b driver.MemoryOf[int64], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher AddI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], n uint64, a driver.View[int64], b driver.View[int64], m uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher AddI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], n uint64, a, b driver.View[int64], m uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst driver.View[int64]
-		n   uint64
-		a   driver.View[int64]
-		b   driver.View[int64]
-		m   uint64
+		dst  driver.View[int64]
+		n    uint64
+		a, b driver.View[int64]
+		m    uint64
 	}{dst, n, a, b, m})
 }
 
-// AddI64Args is a prepared launch of AddI64. Its arguments can be set one by one,
-// without allocating, between launches.
+// AddI64Args is a prepared launch of AddI64. Its arguments can be set one by one between launches,
+// without allocating.
 type AddI64Args struct {
 	Launch *driver.Launch
 
@@ -193,7 +192,7 @@ type AddI64Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher AddI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a driver.MemoryOf[int64], b driver.MemoryOf[int64], m uint64) (*AddI64Args, error) {
+func (launcher AddI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a, b driver.MemoryOf[int64], m uint64) (*AddI64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
 		return nil, err
@@ -220,7 +219,7 @@ func (launcher AddI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int6
 // SubI64 launches the kernel sub_i64.
 type SubI64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero SubI64.
+// Kernel returns the kernel, or nil for a zero SubI64.
 func (launcher SubI64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSubI64(kernel *driver.Kernel, err error) (SubI64, error) {
@@ -236,26 +235,25 @@ func (SubI64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher SubI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a driver.MemoryOf[int64], b driver.MemoryOf[int64], m uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher SubI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a, b driver.MemoryOf[int64], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher SubI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], n uint64, a driver.View[int64], b driver.View[int64], m uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher SubI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], n uint64, a, b driver.View[int64], m uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst driver.View[int64]
-		n   uint64
-		a   driver.View[int64]
-		b   driver.View[int64]
-		m   uint64
+		dst  driver.View[int64]
+		n    uint64
+		a, b driver.View[int64]
+		m    uint64
 	}{dst, n, a, b, m})
 }
 
-// SubI64Args is a prepared launch of SubI64. Its arguments can be set one by one,
-// without allocating, between launches.
+// SubI64Args is a prepared launch of SubI64. Its arguments can be set one by one between launches,
+// without allocating.
 type SubI64Args struct {
 	Launch *driver.Launch
 
@@ -267,7 +265,7 @@ type SubI64Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher SubI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a driver.MemoryOf[int64], b driver.MemoryOf[int64], m uint64) (*SubI64Args, error) {
+func (launcher SubI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a, b driver.MemoryOf[int64], m uint64) (*SubI64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
 		return nil, err
@@ -294,7 +292,7 @@ func (launcher SubI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int6
 // MulI64 launches the kernel mul_i64.
 type MulI64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MulI64.
+// Kernel returns the kernel, or nil for a zero MulI64.
 func (launcher MulI64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMulI64(kernel *driver.Kernel, err error) (MulI64, error) {
@@ -310,26 +308,25 @@ func (MulI64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher MulI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a driver.MemoryOf[int64], b driver.MemoryOf[int64], m uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher MulI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a, b driver.MemoryOf[int64], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher MulI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], n uint64, a driver.View[int64], b driver.View[int64], m uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher MulI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], n uint64, a, b driver.View[int64], m uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst driver.View[int64]
-		n   uint64
-		a   driver.View[int64]
-		b   driver.View[int64]
-		m   uint64
+		dst  driver.View[int64]
+		n    uint64
+		a, b driver.View[int64]
+		m    uint64
 	}{dst, n, a, b, m})
 }
 
-// MulI64Args is a prepared launch of MulI64. Its arguments can be set one by one,
-// without allocating, between launches.
+// MulI64Args is a prepared launch of MulI64. Its arguments can be set one by one between launches,
+// without allocating.
 type MulI64Args struct {
 	Launch *driver.Launch
 
@@ -341,7 +338,7 @@ type MulI64Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher MulI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a driver.MemoryOf[int64], b driver.MemoryOf[int64], m uint64) (*MulI64Args, error) {
+func (launcher MulI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a, b driver.MemoryOf[int64], m uint64) (*MulI64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
 		return nil, err
@@ -368,7 +365,7 @@ func (launcher MulI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int6
 // DivI64 launches the kernel div_i64.
 type DivI64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero DivI64.
+// Kernel returns the kernel, or nil for a zero DivI64.
 func (launcher DivI64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newDivI64(kernel *driver.Kernel, err error) (DivI64, error) {
@@ -384,26 +381,25 @@ func (DivI64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher DivI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a driver.MemoryOf[int64], b driver.MemoryOf[int64], m uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher DivI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a, b driver.MemoryOf[int64], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher DivI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], n uint64, a driver.View[int64], b driver.View[int64], m uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher DivI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], n uint64, a, b driver.View[int64], m uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst driver.View[int64]
-		n   uint64
-		a   driver.View[int64]
-		b   driver.View[int64]
-		m   uint64
+		dst  driver.View[int64]
+		n    uint64
+		a, b driver.View[int64]
+		m    uint64
 	}{dst, n, a, b, m})
 }
 
-// DivI64Args is a prepared launch of DivI64. Its arguments can be set one by one,
-// without allocating, between launches.
+// DivI64Args is a prepared launch of DivI64. Its arguments can be set one by one between launches,
+// without allocating.
 type DivI64Args struct {
 	Launch *driver.Launch
 
@@ -415,7 +411,7 @@ type DivI64Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher DivI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a driver.MemoryOf[int64], b driver.MemoryOf[int64], m uint64) (*DivI64Args, error) {
+func (launcher DivI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a, b driver.MemoryOf[int64], m uint64) (*DivI64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
 		return nil, err
@@ -442,7 +438,7 @@ func (launcher DivI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int6
 // MaxI64 launches the kernel max_i64.
 type MaxI64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MaxI64.
+// Kernel returns the kernel, or nil for a zero MaxI64.
 func (launcher MaxI64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMaxI64(kernel *driver.Kernel, err error) (MaxI64, error) {
@@ -458,26 +454,25 @@ func (MaxI64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher MaxI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a driver.MemoryOf[int64], b driver.MemoryOf[int64], m uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher MaxI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a, b driver.MemoryOf[int64], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher MaxI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], n uint64, a driver.View[int64], b driver.View[int64], m uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher MaxI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], n uint64, a, b driver.View[int64], m uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst driver.View[int64]
-		n   uint64
-		a   driver.View[int64]
-		b   driver.View[int64]
-		m   uint64
+		dst  driver.View[int64]
+		n    uint64
+		a, b driver.View[int64]
+		m    uint64
 	}{dst, n, a, b, m})
 }
 
-// MaxI64Args is a prepared launch of MaxI64. Its arguments can be set one by one,
-// without allocating, between launches.
+// MaxI64Args is a prepared launch of MaxI64. Its arguments can be set one by one between launches,
+// without allocating.
 type MaxI64Args struct {
 	Launch *driver.Launch
 
@@ -489,7 +484,7 @@ type MaxI64Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher MaxI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a driver.MemoryOf[int64], b driver.MemoryOf[int64], m uint64) (*MaxI64Args, error) {
+func (launcher MaxI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a, b driver.MemoryOf[int64], m uint64) (*MaxI64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
 		return nil, err
@@ -516,7 +511,7 @@ func (launcher MaxI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int6
 // MinI64 launches the kernel min_i64.
 type MinI64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MinI64.
+// Kernel returns the kernel, or nil for a zero MinI64.
 func (launcher MinI64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMinI64(kernel *driver.Kernel, err error) (MinI64, error) {
@@ -532,26 +527,25 @@ func (MinI64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher MinI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a driver.MemoryOf[int64], b driver.MemoryOf[int64], m uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher MinI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a, b driver.MemoryOf[int64], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher MinI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], n uint64, a driver.View[int64], b driver.View[int64], m uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher MinI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], n uint64, a, b driver.View[int64], m uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst driver.View[int64]
-		n   uint64
-		a   driver.View[int64]
-		b   driver.View[int64]
-		m   uint64
+		dst  driver.View[int64]
+		n    uint64
+		a, b driver.View[int64]
+		m    uint64
 	}{dst, n, a, b, m})
 }
 
-// MinI64Args is a prepared launch of MinI64. Its arguments can be set one by one,
-// without allocating, between launches.
+// MinI64Args is a prepared launch of MinI64. Its arguments can be set one by one between launches,
+// without allocating.
 type MinI64Args struct {
 	Launch *driver.Launch
 
@@ -563,7 +557,7 @@ type MinI64Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher MinI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a driver.MemoryOf[int64], b driver.MemoryOf[int64], m uint64) (*MinI64Args, error) {
+func (launcher MinI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a, b driver.MemoryOf[int64], m uint64) (*MinI64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
 		return nil, err
@@ -590,7 +584,7 @@ func (launcher MinI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int6
 // AddScalarI64 launches the kernel add_scalar_i64.
 type AddScalarI64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero AddScalarI64.
+// Kernel returns the kernel, or nil for a zero AddScalarI64.
 func (launcher AddScalarI64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newAddScalarI64(kernel *driver.Kernel, err error) (AddScalarI64, error) {
@@ -606,14 +600,14 @@ func (AddScalarI64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher AddScalarI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a driver.MemoryOf[int64], b int64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher AddScalarI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], n uint64, a driver.View[int64], b int64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[int64]
@@ -623,8 +617,8 @@ func (launcher AddScalarI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// AddScalarI64Args is a prepared launch of AddScalarI64. Its arguments can be set one by one,
-// without allocating, between launches.
+// AddScalarI64Args is a prepared launch of AddScalarI64. Its arguments can be set one by one between launches,
+// without allocating.
 type AddScalarI64Args struct {
 	Launch *driver.Launch
 
@@ -659,7 +653,7 @@ func (launcher AddScalarI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // MulScalarI64 launches the kernel mul_scalar_i64.
 type MulScalarI64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MulScalarI64.
+// Kernel returns the kernel, or nil for a zero MulScalarI64.
 func (launcher MulScalarI64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMulScalarI64(kernel *driver.Kernel, err error) (MulScalarI64, error) {
@@ -675,14 +669,14 @@ func (MulScalarI64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher MulScalarI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a driver.MemoryOf[int64], b int64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher MulScalarI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], n uint64, a driver.View[int64], b int64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[int64]
@@ -692,8 +686,8 @@ func (launcher MulScalarI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// MulScalarI64Args is a prepared launch of MulScalarI64. Its arguments can be set one by one,
-// without allocating, between launches.
+// MulScalarI64Args is a prepared launch of MulScalarI64. Its arguments can be set one by one between launches,
+// without allocating.
 type MulScalarI64Args struct {
 	Launch *driver.Launch
 
@@ -728,7 +722,7 @@ func (launcher MulScalarI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // MaxScalarI64 launches the kernel max_scalar_i64.
 type MaxScalarI64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MaxScalarI64.
+// Kernel returns the kernel, or nil for a zero MaxScalarI64.
 func (launcher MaxScalarI64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMaxScalarI64(kernel *driver.Kernel, err error) (MaxScalarI64, error) {
@@ -744,14 +738,14 @@ func (MaxScalarI64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher MaxScalarI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a driver.MemoryOf[int64], b int64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher MaxScalarI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], n uint64, a driver.View[int64], b int64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[int64]
@@ -761,8 +755,8 @@ func (launcher MaxScalarI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// MaxScalarI64Args is a prepared launch of MaxScalarI64. Its arguments can be set one by one,
-// without allocating, between launches.
+// MaxScalarI64Args is a prepared launch of MaxScalarI64. Its arguments can be set one by one between launches,
+// without allocating.
 type MaxScalarI64Args struct {
 	Launch *driver.Launch
 
@@ -797,7 +791,7 @@ func (launcher MaxScalarI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // MinScalarI64 launches the kernel min_scalar_i64.
 type MinScalarI64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MinScalarI64.
+// Kernel returns the kernel, or nil for a zero MinScalarI64.
 func (launcher MinScalarI64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMinScalarI64(kernel *driver.Kernel, err error) (MinScalarI64, error) {
@@ -813,14 +807,14 @@ func (MinScalarI64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher MinScalarI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a driver.MemoryOf[int64], b int64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher MinScalarI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], n uint64, a driver.View[int64], b int64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[int64]
@@ -830,8 +824,8 @@ func (launcher MinScalarI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// MinScalarI64Args is a prepared launch of MinScalarI64. Its arguments can be set one by one,
-// without allocating, between launches.
+// MinScalarI64Args is a prepared launch of MinScalarI64. Its arguments can be set one by one between launches,
+// without allocating.
 type MinScalarI64Args struct {
 	Launch *driver.Launch
 
@@ -866,7 +860,7 @@ func (launcher MinScalarI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // SubScalarI64 launches the kernel sub_scalar_i64.
 type SubScalarI64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero SubScalarI64.
+// Kernel returns the kernel, or nil for a zero SubScalarI64.
 func (launcher SubScalarI64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSubScalarI64(kernel *driver.Kernel, err error) (SubScalarI64, error) {
@@ -882,14 +876,14 @@ func (SubScalarI64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher SubScalarI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a driver.MemoryOf[int64], b int64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher SubScalarI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], n uint64, a driver.View[int64], b int64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[int64]
@@ -899,8 +893,8 @@ func (launcher SubScalarI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// SubScalarI64Args is a prepared launch of SubScalarI64. Its arguments can be set one by one,
-// without allocating, between launches.
+// SubScalarI64Args is a prepared launch of SubScalarI64. Its arguments can be set one by one between launches,
+// without allocating.
 type SubScalarI64Args struct {
 	Launch *driver.Launch
 
@@ -935,7 +929,7 @@ func (launcher SubScalarI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // DivScalarI64 launches the kernel div_scalar_i64.
 type DivScalarI64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero DivScalarI64.
+// Kernel returns the kernel, or nil for a zero DivScalarI64.
 func (launcher DivScalarI64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newDivScalarI64(kernel *driver.Kernel, err error) (DivScalarI64, error) {
@@ -951,14 +945,14 @@ func (DivScalarI64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher DivScalarI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a driver.MemoryOf[int64], b int64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher DivScalarI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], n uint64, a driver.View[int64], b int64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[int64]
@@ -968,8 +962,8 @@ func (launcher DivScalarI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// DivScalarI64Args is a prepared launch of DivScalarI64. Its arguments can be set one by one,
-// without allocating, between launches.
+// DivScalarI64Args is a prepared launch of DivScalarI64. Its arguments can be set one by one between launches,
+// without allocating.
 type DivScalarI64Args struct {
 	Launch *driver.Launch
 
@@ -1004,7 +998,7 @@ func (launcher DivScalarI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // SubfromScalarI64 launches the kernel subfrom_scalar_i64.
 type SubfromScalarI64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero SubfromScalarI64.
+// Kernel returns the kernel, or nil for a zero SubfromScalarI64.
 func (launcher SubfromScalarI64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSubfromScalarI64(kernel *driver.Kernel, err error) (SubfromScalarI64, error) {
@@ -1020,14 +1014,14 @@ func (SubfromScalarI64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher SubfromScalarI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a driver.MemoryOf[int64], b int64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher SubfromScalarI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], n uint64, a driver.View[int64], b int64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[int64]
@@ -1037,8 +1031,8 @@ func (launcher SubfromScalarI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst
 	}{dst, n, a, b})
 }
 
-// SubfromScalarI64Args is a prepared launch of SubfromScalarI64. Its arguments can be set one by one,
-// without allocating, between launches.
+// SubfromScalarI64Args is a prepared launch of SubfromScalarI64. Its arguments can be set one by one between launches,
+// without allocating.
 type SubfromScalarI64Args struct {
 	Launch *driver.Launch
 
@@ -1073,7 +1067,7 @@ func (launcher SubfromScalarI64) Prepare(cfg driver.LaunchConfig, dst driver.Mem
 // DivintoScalarI64 launches the kernel divinto_scalar_i64.
 type DivintoScalarI64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero DivintoScalarI64.
+// Kernel returns the kernel, or nil for a zero DivintoScalarI64.
 func (launcher DivintoScalarI64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newDivintoScalarI64(kernel *driver.Kernel, err error) (DivintoScalarI64, error) {
@@ -1089,14 +1083,14 @@ func (DivintoScalarI64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher DivintoScalarI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a driver.MemoryOf[int64], b int64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher DivintoScalarI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], n uint64, a driver.View[int64], b int64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[int64]
@@ -1106,8 +1100,8 @@ func (launcher DivintoScalarI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst
 	}{dst, n, a, b})
 }
 
-// DivintoScalarI64Args is a prepared launch of DivintoScalarI64. Its arguments can be set one by one,
-// without allocating, between launches.
+// DivintoScalarI64Args is a prepared launch of DivintoScalarI64. Its arguments can be set one by one between launches,
+// without allocating.
 type DivintoScalarI64Args struct {
 	Launch *driver.Launch
 

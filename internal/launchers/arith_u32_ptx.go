@@ -146,7 +146,7 @@ func DivintoScalarU32In(c *driver.Context) (DivintoScalarU32, error) {
 // AddU32 launches the kernel add_u32.
 type AddU32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero AddU32.
+// Kernel returns the kernel, or nil for a zero AddU32.
 func (launcher AddU32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newAddU32(kernel *driver.Kernel, err error) (AddU32, error) {
@@ -162,26 +162,25 @@ func (AddU32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher AddU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a driver.MemoryOf[uint32], b driver.MemoryOf[uint32], m uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher AddU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a, b driver.MemoryOf[uint32], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher AddU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, a driver.View[uint32], b driver.View[uint32], m uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher AddU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, a, b driver.View[uint32], m uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst driver.View[uint32]
-		n   uint64
-		a   driver.View[uint32]
-		b   driver.View[uint32]
-		m   uint64
+		dst  driver.View[uint32]
+		n    uint64
+		a, b driver.View[uint32]
+		m    uint64
 	}{dst, n, a, b, m})
 }
 
-// AddU32Args is a prepared launch of AddU32. Its arguments can be set one by one,
-// without allocating, between launches.
+// AddU32Args is a prepared launch of AddU32. Its arguments can be set one by one between launches,
+// without allocating.
 type AddU32Args struct {
 	Launch *driver.Launch
 
@@ -193,7 +192,7 @@ type AddU32Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher AddU32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a driver.MemoryOf[uint32], b driver.MemoryOf[uint32], m uint64) (*AddU32Args, error) {
+func (launcher AddU32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a, b driver.MemoryOf[uint32], m uint64) (*AddU32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
 		return nil, err
@@ -220,7 +219,7 @@ func (launcher AddU32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint
 // SubU32 launches the kernel sub_u32.
 type SubU32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero SubU32.
+// Kernel returns the kernel, or nil for a zero SubU32.
 func (launcher SubU32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSubU32(kernel *driver.Kernel, err error) (SubU32, error) {
@@ -236,26 +235,25 @@ func (SubU32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher SubU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a driver.MemoryOf[uint32], b driver.MemoryOf[uint32], m uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher SubU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a, b driver.MemoryOf[uint32], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher SubU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, a driver.View[uint32], b driver.View[uint32], m uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher SubU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, a, b driver.View[uint32], m uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst driver.View[uint32]
-		n   uint64
-		a   driver.View[uint32]
-		b   driver.View[uint32]
-		m   uint64
+		dst  driver.View[uint32]
+		n    uint64
+		a, b driver.View[uint32]
+		m    uint64
 	}{dst, n, a, b, m})
 }
 
-// SubU32Args is a prepared launch of SubU32. Its arguments can be set one by one,
-// without allocating, between launches.
+// SubU32Args is a prepared launch of SubU32. Its arguments can be set one by one between launches,
+// without allocating.
 type SubU32Args struct {
 	Launch *driver.Launch
 
@@ -267,7 +265,7 @@ type SubU32Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher SubU32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a driver.MemoryOf[uint32], b driver.MemoryOf[uint32], m uint64) (*SubU32Args, error) {
+func (launcher SubU32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a, b driver.MemoryOf[uint32], m uint64) (*SubU32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
 		return nil, err
@@ -294,7 +292,7 @@ func (launcher SubU32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint
 // MulU32 launches the kernel mul_u32.
 type MulU32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MulU32.
+// Kernel returns the kernel, or nil for a zero MulU32.
 func (launcher MulU32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMulU32(kernel *driver.Kernel, err error) (MulU32, error) {
@@ -310,26 +308,25 @@ func (MulU32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher MulU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a driver.MemoryOf[uint32], b driver.MemoryOf[uint32], m uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher MulU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a, b driver.MemoryOf[uint32], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher MulU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, a driver.View[uint32], b driver.View[uint32], m uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher MulU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, a, b driver.View[uint32], m uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst driver.View[uint32]
-		n   uint64
-		a   driver.View[uint32]
-		b   driver.View[uint32]
-		m   uint64
+		dst  driver.View[uint32]
+		n    uint64
+		a, b driver.View[uint32]
+		m    uint64
 	}{dst, n, a, b, m})
 }
 
-// MulU32Args is a prepared launch of MulU32. Its arguments can be set one by one,
-// without allocating, between launches.
+// MulU32Args is a prepared launch of MulU32. Its arguments can be set one by one between launches,
+// without allocating.
 type MulU32Args struct {
 	Launch *driver.Launch
 
@@ -341,7 +338,7 @@ type MulU32Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher MulU32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a driver.MemoryOf[uint32], b driver.MemoryOf[uint32], m uint64) (*MulU32Args, error) {
+func (launcher MulU32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a, b driver.MemoryOf[uint32], m uint64) (*MulU32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
 		return nil, err
@@ -368,7 +365,7 @@ func (launcher MulU32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint
 // DivU32 launches the kernel div_u32.
 type DivU32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero DivU32.
+// Kernel returns the kernel, or nil for a zero DivU32.
 func (launcher DivU32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newDivU32(kernel *driver.Kernel, err error) (DivU32, error) {
@@ -384,26 +381,25 @@ func (DivU32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher DivU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a driver.MemoryOf[uint32], b driver.MemoryOf[uint32], m uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher DivU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a, b driver.MemoryOf[uint32], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher DivU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, a driver.View[uint32], b driver.View[uint32], m uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher DivU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, a, b driver.View[uint32], m uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst driver.View[uint32]
-		n   uint64
-		a   driver.View[uint32]
-		b   driver.View[uint32]
-		m   uint64
+		dst  driver.View[uint32]
+		n    uint64
+		a, b driver.View[uint32]
+		m    uint64
 	}{dst, n, a, b, m})
 }
 
-// DivU32Args is a prepared launch of DivU32. Its arguments can be set one by one,
-// without allocating, between launches.
+// DivU32Args is a prepared launch of DivU32. Its arguments can be set one by one between launches,
+// without allocating.
 type DivU32Args struct {
 	Launch *driver.Launch
 
@@ -415,7 +411,7 @@ type DivU32Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher DivU32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a driver.MemoryOf[uint32], b driver.MemoryOf[uint32], m uint64) (*DivU32Args, error) {
+func (launcher DivU32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a, b driver.MemoryOf[uint32], m uint64) (*DivU32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
 		return nil, err
@@ -442,7 +438,7 @@ func (launcher DivU32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint
 // MaxU32 launches the kernel max_u32.
 type MaxU32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MaxU32.
+// Kernel returns the kernel, or nil for a zero MaxU32.
 func (launcher MaxU32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMaxU32(kernel *driver.Kernel, err error) (MaxU32, error) {
@@ -458,26 +454,25 @@ func (MaxU32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher MaxU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a driver.MemoryOf[uint32], b driver.MemoryOf[uint32], m uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher MaxU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a, b driver.MemoryOf[uint32], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher MaxU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, a driver.View[uint32], b driver.View[uint32], m uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher MaxU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, a, b driver.View[uint32], m uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst driver.View[uint32]
-		n   uint64
-		a   driver.View[uint32]
-		b   driver.View[uint32]
-		m   uint64
+		dst  driver.View[uint32]
+		n    uint64
+		a, b driver.View[uint32]
+		m    uint64
 	}{dst, n, a, b, m})
 }
 
-// MaxU32Args is a prepared launch of MaxU32. Its arguments can be set one by one,
-// without allocating, between launches.
+// MaxU32Args is a prepared launch of MaxU32. Its arguments can be set one by one between launches,
+// without allocating.
 type MaxU32Args struct {
 	Launch *driver.Launch
 
@@ -489,7 +484,7 @@ type MaxU32Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher MaxU32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a driver.MemoryOf[uint32], b driver.MemoryOf[uint32], m uint64) (*MaxU32Args, error) {
+func (launcher MaxU32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a, b driver.MemoryOf[uint32], m uint64) (*MaxU32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
 		return nil, err
@@ -516,7 +511,7 @@ func (launcher MaxU32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint
 // MinU32 launches the kernel min_u32.
 type MinU32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MinU32.
+// Kernel returns the kernel, or nil for a zero MinU32.
 func (launcher MinU32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMinU32(kernel *driver.Kernel, err error) (MinU32, error) {
@@ -532,26 +527,25 @@ func (MinU32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher MinU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a driver.MemoryOf[uint32], b driver.MemoryOf[uint32], m uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher MinU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a, b driver.MemoryOf[uint32], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher MinU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, a driver.View[uint32], b driver.View[uint32], m uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher MinU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, a, b driver.View[uint32], m uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst driver.View[uint32]
-		n   uint64
-		a   driver.View[uint32]
-		b   driver.View[uint32]
-		m   uint64
+		dst  driver.View[uint32]
+		n    uint64
+		a, b driver.View[uint32]
+		m    uint64
 	}{dst, n, a, b, m})
 }
 
-// MinU32Args is a prepared launch of MinU32. Its arguments can be set one by one,
-// without allocating, between launches.
+// MinU32Args is a prepared launch of MinU32. Its arguments can be set one by one between launches,
+// without allocating.
 type MinU32Args struct {
 	Launch *driver.Launch
 
@@ -563,7 +557,7 @@ type MinU32Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher MinU32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a driver.MemoryOf[uint32], b driver.MemoryOf[uint32], m uint64) (*MinU32Args, error) {
+func (launcher MinU32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a, b driver.MemoryOf[uint32], m uint64) (*MinU32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
 		return nil, err
@@ -590,7 +584,7 @@ func (launcher MinU32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint
 // AddScalarU32 launches the kernel add_scalar_u32.
 type AddScalarU32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero AddScalarU32.
+// Kernel returns the kernel, or nil for a zero AddScalarU32.
 func (launcher AddScalarU32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newAddScalarU32(kernel *driver.Kernel, err error) (AddScalarU32, error) {
@@ -606,14 +600,14 @@ func (AddScalarU32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher AddScalarU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a driver.MemoryOf[uint32], b uint32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher AddScalarU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, a driver.View[uint32], b uint32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[uint32]
@@ -623,8 +617,8 @@ func (launcher AddScalarU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// AddScalarU32Args is a prepared launch of AddScalarU32. Its arguments can be set one by one,
-// without allocating, between launches.
+// AddScalarU32Args is a prepared launch of AddScalarU32. Its arguments can be set one by one between launches,
+// without allocating.
 type AddScalarU32Args struct {
 	Launch *driver.Launch
 
@@ -659,7 +653,7 @@ func (launcher AddScalarU32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // MulScalarU32 launches the kernel mul_scalar_u32.
 type MulScalarU32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MulScalarU32.
+// Kernel returns the kernel, or nil for a zero MulScalarU32.
 func (launcher MulScalarU32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMulScalarU32(kernel *driver.Kernel, err error) (MulScalarU32, error) {
@@ -675,14 +669,14 @@ func (MulScalarU32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher MulScalarU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a driver.MemoryOf[uint32], b uint32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher MulScalarU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, a driver.View[uint32], b uint32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[uint32]
@@ -692,8 +686,8 @@ func (launcher MulScalarU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// MulScalarU32Args is a prepared launch of MulScalarU32. Its arguments can be set one by one,
-// without allocating, between launches.
+// MulScalarU32Args is a prepared launch of MulScalarU32. Its arguments can be set one by one between launches,
+// without allocating.
 type MulScalarU32Args struct {
 	Launch *driver.Launch
 
@@ -728,7 +722,7 @@ func (launcher MulScalarU32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // MaxScalarU32 launches the kernel max_scalar_u32.
 type MaxScalarU32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MaxScalarU32.
+// Kernel returns the kernel, or nil for a zero MaxScalarU32.
 func (launcher MaxScalarU32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMaxScalarU32(kernel *driver.Kernel, err error) (MaxScalarU32, error) {
@@ -744,14 +738,14 @@ func (MaxScalarU32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher MaxScalarU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a driver.MemoryOf[uint32], b uint32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher MaxScalarU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, a driver.View[uint32], b uint32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[uint32]
@@ -761,8 +755,8 @@ func (launcher MaxScalarU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// MaxScalarU32Args is a prepared launch of MaxScalarU32. Its arguments can be set one by one,
-// without allocating, between launches.
+// MaxScalarU32Args is a prepared launch of MaxScalarU32. Its arguments can be set one by one between launches,
+// without allocating.
 type MaxScalarU32Args struct {
 	Launch *driver.Launch
 
@@ -797,7 +791,7 @@ func (launcher MaxScalarU32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // MinScalarU32 launches the kernel min_scalar_u32.
 type MinScalarU32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MinScalarU32.
+// Kernel returns the kernel, or nil for a zero MinScalarU32.
 func (launcher MinScalarU32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMinScalarU32(kernel *driver.Kernel, err error) (MinScalarU32, error) {
@@ -813,14 +807,14 @@ func (MinScalarU32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher MinScalarU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a driver.MemoryOf[uint32], b uint32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher MinScalarU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, a driver.View[uint32], b uint32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[uint32]
@@ -830,8 +824,8 @@ func (launcher MinScalarU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// MinScalarU32Args is a prepared launch of MinScalarU32. Its arguments can be set one by one,
-// without allocating, between launches.
+// MinScalarU32Args is a prepared launch of MinScalarU32. Its arguments can be set one by one between launches,
+// without allocating.
 type MinScalarU32Args struct {
 	Launch *driver.Launch
 
@@ -866,7 +860,7 @@ func (launcher MinScalarU32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // SubScalarU32 launches the kernel sub_scalar_u32.
 type SubScalarU32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero SubScalarU32.
+// Kernel returns the kernel, or nil for a zero SubScalarU32.
 func (launcher SubScalarU32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSubScalarU32(kernel *driver.Kernel, err error) (SubScalarU32, error) {
@@ -882,14 +876,14 @@ func (SubScalarU32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher SubScalarU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a driver.MemoryOf[uint32], b uint32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher SubScalarU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, a driver.View[uint32], b uint32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[uint32]
@@ -899,8 +893,8 @@ func (launcher SubScalarU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// SubScalarU32Args is a prepared launch of SubScalarU32. Its arguments can be set one by one,
-// without allocating, between launches.
+// SubScalarU32Args is a prepared launch of SubScalarU32. Its arguments can be set one by one between launches,
+// without allocating.
 type SubScalarU32Args struct {
 	Launch *driver.Launch
 
@@ -935,7 +929,7 @@ func (launcher SubScalarU32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // DivScalarU32 launches the kernel div_scalar_u32.
 type DivScalarU32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero DivScalarU32.
+// Kernel returns the kernel, or nil for a zero DivScalarU32.
 func (launcher DivScalarU32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newDivScalarU32(kernel *driver.Kernel, err error) (DivScalarU32, error) {
@@ -951,14 +945,14 @@ func (DivScalarU32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher DivScalarU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a driver.MemoryOf[uint32], b uint32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher DivScalarU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, a driver.View[uint32], b uint32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[uint32]
@@ -968,8 +962,8 @@ func (launcher DivScalarU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// DivScalarU32Args is a prepared launch of DivScalarU32. Its arguments can be set one by one,
-// without allocating, between launches.
+// DivScalarU32Args is a prepared launch of DivScalarU32. Its arguments can be set one by one between launches,
+// without allocating.
 type DivScalarU32Args struct {
 	Launch *driver.Launch
 
@@ -1004,7 +998,7 @@ func (launcher DivScalarU32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // SubfromScalarU32 launches the kernel subfrom_scalar_u32.
 type SubfromScalarU32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero SubfromScalarU32.
+// Kernel returns the kernel, or nil for a zero SubfromScalarU32.
 func (launcher SubfromScalarU32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSubfromScalarU32(kernel *driver.Kernel, err error) (SubfromScalarU32, error) {
@@ -1020,14 +1014,14 @@ func (SubfromScalarU32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher SubfromScalarU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a driver.MemoryOf[uint32], b uint32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher SubfromScalarU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, a driver.View[uint32], b uint32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[uint32]
@@ -1037,8 +1031,8 @@ func (launcher SubfromScalarU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst
 	}{dst, n, a, b})
 }
 
-// SubfromScalarU32Args is a prepared launch of SubfromScalarU32. Its arguments can be set one by one,
-// without allocating, between launches.
+// SubfromScalarU32Args is a prepared launch of SubfromScalarU32. Its arguments can be set one by one between launches,
+// without allocating.
 type SubfromScalarU32Args struct {
 	Launch *driver.Launch
 
@@ -1073,7 +1067,7 @@ func (launcher SubfromScalarU32) Prepare(cfg driver.LaunchConfig, dst driver.Mem
 // DivintoScalarU32 launches the kernel divinto_scalar_u32.
 type DivintoScalarU32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero DivintoScalarU32.
+// Kernel returns the kernel, or nil for a zero DivintoScalarU32.
 func (launcher DivintoScalarU32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newDivintoScalarU32(kernel *driver.Kernel, err error) (DivintoScalarU32, error) {
@@ -1089,14 +1083,14 @@ func (DivintoScalarU32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher DivintoScalarU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a driver.MemoryOf[uint32], b uint32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher DivintoScalarU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, a driver.View[uint32], b uint32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[uint32]
@@ -1106,8 +1100,8 @@ func (launcher DivintoScalarU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst
 	}{dst, n, a, b})
 }
 
-// DivintoScalarU32Args is a prepared launch of DivintoScalarU32. Its arguments can be set one by one,
-// without allocating, between launches.
+// DivintoScalarU32Args is a prepared launch of DivintoScalarU32. Its arguments can be set one by one between launches,
+// without allocating.
 type DivintoScalarU32Args struct {
 	Launch *driver.Launch
 

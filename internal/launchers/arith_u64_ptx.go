@@ -146,7 +146,7 @@ func DivintoScalarU64In(c *driver.Context) (DivintoScalarU64, error) {
 // AddU64 launches the kernel add_u64.
 type AddU64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero AddU64.
+// Kernel returns the kernel, or nil for a zero AddU64.
 func (launcher AddU64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newAddU64(kernel *driver.Kernel, err error) (AddU64, error) {
@@ -162,26 +162,25 @@ func (AddU64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher AddU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a driver.MemoryOf[uint64], b driver.MemoryOf[uint64], m uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher AddU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a, b driver.MemoryOf[uint64], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher AddU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n uint64, a driver.View[uint64], b driver.View[uint64], m uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher AddU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n uint64, a, b driver.View[uint64], m uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst driver.View[uint64]
-		n   uint64
-		a   driver.View[uint64]
-		b   driver.View[uint64]
-		m   uint64
+		dst  driver.View[uint64]
+		n    uint64
+		a, b driver.View[uint64]
+		m    uint64
 	}{dst, n, a, b, m})
 }
 
-// AddU64Args is a prepared launch of AddU64. Its arguments can be set one by one,
-// without allocating, between launches.
+// AddU64Args is a prepared launch of AddU64. Its arguments can be set one by one between launches,
+// without allocating.
 type AddU64Args struct {
 	Launch *driver.Launch
 
@@ -193,7 +192,7 @@ type AddU64Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher AddU64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a driver.MemoryOf[uint64], b driver.MemoryOf[uint64], m uint64) (*AddU64Args, error) {
+func (launcher AddU64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a, b driver.MemoryOf[uint64], m uint64) (*AddU64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
 		return nil, err
@@ -220,7 +219,7 @@ func (launcher AddU64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint
 // SubU64 launches the kernel sub_u64.
 type SubU64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero SubU64.
+// Kernel returns the kernel, or nil for a zero SubU64.
 func (launcher SubU64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSubU64(kernel *driver.Kernel, err error) (SubU64, error) {
@@ -236,26 +235,25 @@ func (SubU64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher SubU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a driver.MemoryOf[uint64], b driver.MemoryOf[uint64], m uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher SubU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a, b driver.MemoryOf[uint64], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher SubU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n uint64, a driver.View[uint64], b driver.View[uint64], m uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher SubU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n uint64, a, b driver.View[uint64], m uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst driver.View[uint64]
-		n   uint64
-		a   driver.View[uint64]
-		b   driver.View[uint64]
-		m   uint64
+		dst  driver.View[uint64]
+		n    uint64
+		a, b driver.View[uint64]
+		m    uint64
 	}{dst, n, a, b, m})
 }
 
-// SubU64Args is a prepared launch of SubU64. Its arguments can be set one by one,
-// without allocating, between launches.
+// SubU64Args is a prepared launch of SubU64. Its arguments can be set one by one between launches,
+// without allocating.
 type SubU64Args struct {
 	Launch *driver.Launch
 
@@ -267,7 +265,7 @@ type SubU64Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher SubU64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a driver.MemoryOf[uint64], b driver.MemoryOf[uint64], m uint64) (*SubU64Args, error) {
+func (launcher SubU64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a, b driver.MemoryOf[uint64], m uint64) (*SubU64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
 		return nil, err
@@ -294,7 +292,7 @@ func (launcher SubU64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint
 // MulU64 launches the kernel mul_u64.
 type MulU64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MulU64.
+// Kernel returns the kernel, or nil for a zero MulU64.
 func (launcher MulU64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMulU64(kernel *driver.Kernel, err error) (MulU64, error) {
@@ -310,26 +308,25 @@ func (MulU64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher MulU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a driver.MemoryOf[uint64], b driver.MemoryOf[uint64], m uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher MulU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a, b driver.MemoryOf[uint64], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher MulU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n uint64, a driver.View[uint64], b driver.View[uint64], m uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher MulU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n uint64, a, b driver.View[uint64], m uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst driver.View[uint64]
-		n   uint64
-		a   driver.View[uint64]
-		b   driver.View[uint64]
-		m   uint64
+		dst  driver.View[uint64]
+		n    uint64
+		a, b driver.View[uint64]
+		m    uint64
 	}{dst, n, a, b, m})
 }
 
-// MulU64Args is a prepared launch of MulU64. Its arguments can be set one by one,
-// without allocating, between launches.
+// MulU64Args is a prepared launch of MulU64. Its arguments can be set one by one between launches,
+// without allocating.
 type MulU64Args struct {
 	Launch *driver.Launch
 
@@ -341,7 +338,7 @@ type MulU64Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher MulU64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a driver.MemoryOf[uint64], b driver.MemoryOf[uint64], m uint64) (*MulU64Args, error) {
+func (launcher MulU64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a, b driver.MemoryOf[uint64], m uint64) (*MulU64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
 		return nil, err
@@ -368,7 +365,7 @@ func (launcher MulU64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint
 // DivU64 launches the kernel div_u64.
 type DivU64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero DivU64.
+// Kernel returns the kernel, or nil for a zero DivU64.
 func (launcher DivU64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newDivU64(kernel *driver.Kernel, err error) (DivU64, error) {
@@ -384,26 +381,25 @@ func (DivU64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher DivU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a driver.MemoryOf[uint64], b driver.MemoryOf[uint64], m uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher DivU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a, b driver.MemoryOf[uint64], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher DivU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n uint64, a driver.View[uint64], b driver.View[uint64], m uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher DivU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n uint64, a, b driver.View[uint64], m uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst driver.View[uint64]
-		n   uint64
-		a   driver.View[uint64]
-		b   driver.View[uint64]
-		m   uint64
+		dst  driver.View[uint64]
+		n    uint64
+		a, b driver.View[uint64]
+		m    uint64
 	}{dst, n, a, b, m})
 }
 
-// DivU64Args is a prepared launch of DivU64. Its arguments can be set one by one,
-// without allocating, between launches.
+// DivU64Args is a prepared launch of DivU64. Its arguments can be set one by one between launches,
+// without allocating.
 type DivU64Args struct {
 	Launch *driver.Launch
 
@@ -415,7 +411,7 @@ type DivU64Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher DivU64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a driver.MemoryOf[uint64], b driver.MemoryOf[uint64], m uint64) (*DivU64Args, error) {
+func (launcher DivU64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a, b driver.MemoryOf[uint64], m uint64) (*DivU64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
 		return nil, err
@@ -442,7 +438,7 @@ func (launcher DivU64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint
 // MaxU64 launches the kernel max_u64.
 type MaxU64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MaxU64.
+// Kernel returns the kernel, or nil for a zero MaxU64.
 func (launcher MaxU64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMaxU64(kernel *driver.Kernel, err error) (MaxU64, error) {
@@ -458,26 +454,25 @@ func (MaxU64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher MaxU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a driver.MemoryOf[uint64], b driver.MemoryOf[uint64], m uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher MaxU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a, b driver.MemoryOf[uint64], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher MaxU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n uint64, a driver.View[uint64], b driver.View[uint64], m uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher MaxU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n uint64, a, b driver.View[uint64], m uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst driver.View[uint64]
-		n   uint64
-		a   driver.View[uint64]
-		b   driver.View[uint64]
-		m   uint64
+		dst  driver.View[uint64]
+		n    uint64
+		a, b driver.View[uint64]
+		m    uint64
 	}{dst, n, a, b, m})
 }
 
-// MaxU64Args is a prepared launch of MaxU64. Its arguments can be set one by one,
-// without allocating, between launches.
+// MaxU64Args is a prepared launch of MaxU64. Its arguments can be set one by one between launches,
+// without allocating.
 type MaxU64Args struct {
 	Launch *driver.Launch
 
@@ -489,7 +484,7 @@ type MaxU64Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher MaxU64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a driver.MemoryOf[uint64], b driver.MemoryOf[uint64], m uint64) (*MaxU64Args, error) {
+func (launcher MaxU64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a, b driver.MemoryOf[uint64], m uint64) (*MaxU64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
 		return nil, err
@@ -516,7 +511,7 @@ func (launcher MaxU64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint
 // MinU64 launches the kernel min_u64.
 type MinU64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MinU64.
+// Kernel returns the kernel, or nil for a zero MinU64.
 func (launcher MinU64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMinU64(kernel *driver.Kernel, err error) (MinU64, error) {
@@ -532,26 +527,25 @@ func (MinU64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher MinU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a driver.MemoryOf[uint64], b driver.MemoryOf[uint64], m uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher MinU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a, b driver.MemoryOf[uint64], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher MinU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n uint64, a driver.View[uint64], b driver.View[uint64], m uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher MinU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n uint64, a, b driver.View[uint64], m uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst driver.View[uint64]
-		n   uint64
-		a   driver.View[uint64]
-		b   driver.View[uint64]
-		m   uint64
+		dst  driver.View[uint64]
+		n    uint64
+		a, b driver.View[uint64]
+		m    uint64
 	}{dst, n, a, b, m})
 }
 
-// MinU64Args is a prepared launch of MinU64. Its arguments can be set one by one,
-// without allocating, between launches.
+// MinU64Args is a prepared launch of MinU64. Its arguments can be set one by one between launches,
+// without allocating.
 type MinU64Args struct {
 	Launch *driver.Launch
 
@@ -563,7 +557,7 @@ type MinU64Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher MinU64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a driver.MemoryOf[uint64], b driver.MemoryOf[uint64], m uint64) (*MinU64Args, error) {
+func (launcher MinU64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a, b driver.MemoryOf[uint64], m uint64) (*MinU64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
 		return nil, err
@@ -590,7 +584,7 @@ func (launcher MinU64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint
 // AddScalarU64 launches the kernel add_scalar_u64.
 type AddScalarU64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero AddScalarU64.
+// Kernel returns the kernel, or nil for a zero AddScalarU64.
 func (launcher AddScalarU64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newAddScalarU64(kernel *driver.Kernel, err error) (AddScalarU64, error) {
@@ -606,14 +600,14 @@ func (AddScalarU64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher AddScalarU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a driver.MemoryOf[uint64], b uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher AddScalarU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n uint64, a driver.View[uint64], b uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[uint64]
@@ -623,8 +617,8 @@ func (launcher AddScalarU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// AddScalarU64Args is a prepared launch of AddScalarU64. Its arguments can be set one by one,
-// without allocating, between launches.
+// AddScalarU64Args is a prepared launch of AddScalarU64. Its arguments can be set one by one between launches,
+// without allocating.
 type AddScalarU64Args struct {
 	Launch *driver.Launch
 
@@ -659,7 +653,7 @@ func (launcher AddScalarU64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // MulScalarU64 launches the kernel mul_scalar_u64.
 type MulScalarU64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MulScalarU64.
+// Kernel returns the kernel, or nil for a zero MulScalarU64.
 func (launcher MulScalarU64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMulScalarU64(kernel *driver.Kernel, err error) (MulScalarU64, error) {
@@ -675,14 +669,14 @@ func (MulScalarU64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher MulScalarU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a driver.MemoryOf[uint64], b uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher MulScalarU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n uint64, a driver.View[uint64], b uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[uint64]
@@ -692,8 +686,8 @@ func (launcher MulScalarU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// MulScalarU64Args is a prepared launch of MulScalarU64. Its arguments can be set one by one,
-// without allocating, between launches.
+// MulScalarU64Args is a prepared launch of MulScalarU64. Its arguments can be set one by one between launches,
+// without allocating.
 type MulScalarU64Args struct {
 	Launch *driver.Launch
 
@@ -728,7 +722,7 @@ func (launcher MulScalarU64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // MaxScalarU64 launches the kernel max_scalar_u64.
 type MaxScalarU64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MaxScalarU64.
+// Kernel returns the kernel, or nil for a zero MaxScalarU64.
 func (launcher MaxScalarU64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMaxScalarU64(kernel *driver.Kernel, err error) (MaxScalarU64, error) {
@@ -744,14 +738,14 @@ func (MaxScalarU64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher MaxScalarU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a driver.MemoryOf[uint64], b uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher MaxScalarU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n uint64, a driver.View[uint64], b uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[uint64]
@@ -761,8 +755,8 @@ func (launcher MaxScalarU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// MaxScalarU64Args is a prepared launch of MaxScalarU64. Its arguments can be set one by one,
-// without allocating, between launches.
+// MaxScalarU64Args is a prepared launch of MaxScalarU64. Its arguments can be set one by one between launches,
+// without allocating.
 type MaxScalarU64Args struct {
 	Launch *driver.Launch
 
@@ -797,7 +791,7 @@ func (launcher MaxScalarU64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // MinScalarU64 launches the kernel min_scalar_u64.
 type MinScalarU64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MinScalarU64.
+// Kernel returns the kernel, or nil for a zero MinScalarU64.
 func (launcher MinScalarU64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMinScalarU64(kernel *driver.Kernel, err error) (MinScalarU64, error) {
@@ -813,14 +807,14 @@ func (MinScalarU64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher MinScalarU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a driver.MemoryOf[uint64], b uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher MinScalarU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n uint64, a driver.View[uint64], b uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[uint64]
@@ -830,8 +824,8 @@ func (launcher MinScalarU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// MinScalarU64Args is a prepared launch of MinScalarU64. Its arguments can be set one by one,
-// without allocating, between launches.
+// MinScalarU64Args is a prepared launch of MinScalarU64. Its arguments can be set one by one between launches,
+// without allocating.
 type MinScalarU64Args struct {
 	Launch *driver.Launch
 
@@ -866,7 +860,7 @@ func (launcher MinScalarU64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // SubScalarU64 launches the kernel sub_scalar_u64.
 type SubScalarU64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero SubScalarU64.
+// Kernel returns the kernel, or nil for a zero SubScalarU64.
 func (launcher SubScalarU64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSubScalarU64(kernel *driver.Kernel, err error) (SubScalarU64, error) {
@@ -882,14 +876,14 @@ func (SubScalarU64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher SubScalarU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a driver.MemoryOf[uint64], b uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher SubScalarU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n uint64, a driver.View[uint64], b uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[uint64]
@@ -899,8 +893,8 @@ func (launcher SubScalarU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// SubScalarU64Args is a prepared launch of SubScalarU64. Its arguments can be set one by one,
-// without allocating, between launches.
+// SubScalarU64Args is a prepared launch of SubScalarU64. Its arguments can be set one by one between launches,
+// without allocating.
 type SubScalarU64Args struct {
 	Launch *driver.Launch
 
@@ -935,7 +929,7 @@ func (launcher SubScalarU64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // DivScalarU64 launches the kernel div_scalar_u64.
 type DivScalarU64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero DivScalarU64.
+// Kernel returns the kernel, or nil for a zero DivScalarU64.
 func (launcher DivScalarU64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newDivScalarU64(kernel *driver.Kernel, err error) (DivScalarU64, error) {
@@ -951,14 +945,14 @@ func (DivScalarU64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher DivScalarU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a driver.MemoryOf[uint64], b uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher DivScalarU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n uint64, a driver.View[uint64], b uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[uint64]
@@ -968,8 +962,8 @@ func (launcher DivScalarU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// DivScalarU64Args is a prepared launch of DivScalarU64. Its arguments can be set one by one,
-// without allocating, between launches.
+// DivScalarU64Args is a prepared launch of DivScalarU64. Its arguments can be set one by one between launches,
+// without allocating.
 type DivScalarU64Args struct {
 	Launch *driver.Launch
 
@@ -1004,7 +998,7 @@ func (launcher DivScalarU64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // SubfromScalarU64 launches the kernel subfrom_scalar_u64.
 type SubfromScalarU64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero SubfromScalarU64.
+// Kernel returns the kernel, or nil for a zero SubfromScalarU64.
 func (launcher SubfromScalarU64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSubfromScalarU64(kernel *driver.Kernel, err error) (SubfromScalarU64, error) {
@@ -1020,14 +1014,14 @@ func (SubfromScalarU64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher SubfromScalarU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a driver.MemoryOf[uint64], b uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher SubfromScalarU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n uint64, a driver.View[uint64], b uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[uint64]
@@ -1037,8 +1031,8 @@ func (launcher SubfromScalarU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst
 	}{dst, n, a, b})
 }
 
-// SubfromScalarU64Args is a prepared launch of SubfromScalarU64. Its arguments can be set one by one,
-// without allocating, between launches.
+// SubfromScalarU64Args is a prepared launch of SubfromScalarU64. Its arguments can be set one by one between launches,
+// without allocating.
 type SubfromScalarU64Args struct {
 	Launch *driver.Launch
 
@@ -1073,7 +1067,7 @@ func (launcher SubfromScalarU64) Prepare(cfg driver.LaunchConfig, dst driver.Mem
 // DivintoScalarU64 launches the kernel divinto_scalar_u64.
 type DivintoScalarU64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero DivintoScalarU64.
+// Kernel returns the kernel, or nil for a zero DivintoScalarU64.
 func (launcher DivintoScalarU64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newDivintoScalarU64(kernel *driver.Kernel, err error) (DivintoScalarU64, error) {
@@ -1089,14 +1083,14 @@ func (DivintoScalarU64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher DivintoScalarU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a driver.MemoryOf[uint64], b uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher DivintoScalarU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n uint64, a driver.View[uint64], b uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[uint64]
@@ -1106,8 +1100,8 @@ func (launcher DivintoScalarU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst
 	}{dst, n, a, b})
 }
 
-// DivintoScalarU64Args is a prepared launch of DivintoScalarU64. Its arguments can be set one by one,
-// without allocating, between launches.
+// DivintoScalarU64Args is a prepared launch of DivintoScalarU64. Its arguments can be set one by one between launches,
+// without allocating.
 type DivintoScalarU64Args struct {
 	Launch *driver.Launch
 

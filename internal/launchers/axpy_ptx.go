@@ -57,7 +57,7 @@ func AxpyF64In(c *driver.Context) (AxpyF64, error) {
 // AxpyF16 launches the kernel axpy_f16.
 type AxpyF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero AxpyF16.
+// Kernel returns the kernel, or nil for a zero AxpyF16.
 func (launcher AxpyF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newAxpyF16(kernel *driver.Kernel, err error) (AxpyF16, error) {
@@ -73,14 +73,14 @@ func (AxpyF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher AxpyF16) Op(cfg driver.LaunchConfig, y driver.MemoryOf[F16], n uint64, a F16, x driver.MemoryOf[F16]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.InOut(y), n, a, driver.In(x))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher AxpyF16) Do(on driver.Doer, cfg driver.LaunchConfig, y driver.View[F16], n uint64, a F16, x driver.View[F16]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		y driver.View[F16]
@@ -90,8 +90,8 @@ func (launcher AxpyF16) Do(on driver.Doer, cfg driver.LaunchConfig, y driver.Vie
 	}{y, n, a, x})
 }
 
-// AxpyF16Args is a prepared launch of AxpyF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// AxpyF16Args is a prepared launch of AxpyF16. Its arguments can be set one by one between launches,
+// without allocating.
 type AxpyF16Args struct {
 	Launch *driver.Launch
 
@@ -129,7 +129,7 @@ var _ [2]byte = [unsafe.Sizeof(*new(F16))]byte{}
 // AxpyBF16 launches the kernel axpy_bf16.
 type AxpyBF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero AxpyBF16.
+// Kernel returns the kernel, or nil for a zero AxpyBF16.
 func (launcher AxpyBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newAxpyBF16(kernel *driver.Kernel, err error) (AxpyBF16, error) {
@@ -145,14 +145,14 @@ func (AxpyBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher AxpyBF16) Op(cfg driver.LaunchConfig, y driver.MemoryOf[BF16], n uint64, a BF16, x driver.MemoryOf[BF16]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.InOut(y), n, a, driver.In(x))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher AxpyBF16) Do(on driver.Doer, cfg driver.LaunchConfig, y driver.View[BF16], n uint64, a BF16, x driver.View[BF16]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		y driver.View[BF16]
@@ -162,8 +162,8 @@ func (launcher AxpyBF16) Do(on driver.Doer, cfg driver.LaunchConfig, y driver.Vi
 	}{y, n, a, x})
 }
 
-// AxpyBF16Args is a prepared launch of AxpyBF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// AxpyBF16Args is a prepared launch of AxpyBF16. Its arguments can be set one by one between launches,
+// without allocating.
 type AxpyBF16Args struct {
 	Launch *driver.Launch
 
@@ -201,7 +201,7 @@ var _ [2]byte = [unsafe.Sizeof(*new(BF16))]byte{}
 // AxpyF32 launches the kernel axpy_f32.
 type AxpyF32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero AxpyF32.
+// Kernel returns the kernel, or nil for a zero AxpyF32.
 func (launcher AxpyF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newAxpyF32(kernel *driver.Kernel, err error) (AxpyF32, error) {
@@ -217,14 +217,14 @@ func (AxpyF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher AxpyF32) Op(cfg driver.LaunchConfig, y driver.MemoryOf[float32], n uint64, a float32, x driver.MemoryOf[float32]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.InOut(y), n, a, driver.In(x))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher AxpyF32) Do(on driver.Doer, cfg driver.LaunchConfig, y driver.View[float32], n uint64, a float32, x driver.View[float32]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		y driver.View[float32]
@@ -234,8 +234,8 @@ func (launcher AxpyF32) Do(on driver.Doer, cfg driver.LaunchConfig, y driver.Vie
 	}{y, n, a, x})
 }
 
-// AxpyF32Args is a prepared launch of AxpyF32. Its arguments can be set one by one,
-// without allocating, between launches.
+// AxpyF32Args is a prepared launch of AxpyF32. Its arguments can be set one by one between launches,
+// without allocating.
 type AxpyF32Args struct {
 	Launch *driver.Launch
 
@@ -270,7 +270,7 @@ func (launcher AxpyF32) Prepare(cfg driver.LaunchConfig, y driver.MemoryOf[float
 // AxpyF64 launches the kernel axpy_f64.
 type AxpyF64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero AxpyF64.
+// Kernel returns the kernel, or nil for a zero AxpyF64.
 func (launcher AxpyF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newAxpyF64(kernel *driver.Kernel, err error) (AxpyF64, error) {
@@ -286,14 +286,14 @@ func (AxpyF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher AxpyF64) Op(cfg driver.LaunchConfig, y driver.MemoryOf[float64], n uint64, a float64, x driver.MemoryOf[float64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.InOut(y), n, a, driver.In(x))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher AxpyF64) Do(on driver.Doer, cfg driver.LaunchConfig, y driver.View[float64], n uint64, a float64, x driver.View[float64]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		y driver.View[float64]
@@ -303,8 +303,8 @@ func (launcher AxpyF64) Do(on driver.Doer, cfg driver.LaunchConfig, y driver.Vie
 	}{y, n, a, x})
 }
 
-// AxpyF64Args is a prepared launch of AxpyF64. Its arguments can be set one by one,
-// without allocating, between launches.
+// AxpyF64Args is a prepared launch of AxpyF64. Its arguments can be set one by one between launches,
+// without allocating.
 type AxpyF64Args struct {
 	Launch *driver.Launch
 

@@ -119,7 +119,7 @@ func CastF16F64In(c *driver.Context) (CastF16F64, error) {
 // CastF16I8 launches the kernel cast_f16_i8.
 type CastF16I8 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastF16I8.
+// Kernel returns the kernel, or nil for a zero CastF16I8.
 func (launcher CastF16I8) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF16I8(kernel *driver.Kernel, err error) (CastF16I8, error) {
@@ -135,14 +135,14 @@ func (CastF16I8) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastF16I8) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int8], src driver.MemoryOf[F16], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastF16I8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int8], src driver.View[F16], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[int8]
@@ -151,8 +151,8 @@ func (launcher CastF16I8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, src, n})
 }
 
-// CastF16I8Args is a prepared launch of CastF16I8. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastF16I8Args is a prepared launch of CastF16I8. Its arguments can be set one by one between launches,
+// without allocating.
 type CastF16I8Args struct {
 	Launch *driver.Launch
 
@@ -183,7 +183,7 @@ func (launcher CastF16I8) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[i
 // CastF16U8 launches the kernel cast_f16_u8.
 type CastF16U8 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastF16U8.
+// Kernel returns the kernel, or nil for a zero CastF16U8.
 func (launcher CastF16U8) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF16U8(kernel *driver.Kernel, err error) (CastF16U8, error) {
@@ -199,14 +199,14 @@ func (CastF16U8) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastF16U8) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint8], src driver.MemoryOf[F16], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastF16U8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint8], src driver.View[F16], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[uint8]
@@ -215,8 +215,8 @@ func (launcher CastF16U8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, src, n})
 }
 
-// CastF16U8Args is a prepared launch of CastF16U8. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastF16U8Args is a prepared launch of CastF16U8. Its arguments can be set one by one between launches,
+// without allocating.
 type CastF16U8Args struct {
 	Launch *driver.Launch
 
@@ -247,7 +247,7 @@ func (launcher CastF16U8) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[u
 // CastF16I16 launches the kernel cast_f16_i16.
 type CastF16I16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastF16I16.
+// Kernel returns the kernel, or nil for a zero CastF16I16.
 func (launcher CastF16I16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF16I16(kernel *driver.Kernel, err error) (CastF16I16, error) {
@@ -263,14 +263,14 @@ func (CastF16I16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastF16I16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int16], src driver.MemoryOf[F16], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastF16I16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int16], src driver.View[F16], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[int16]
@@ -279,8 +279,8 @@ func (launcher CastF16I16) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastF16I16Args is a prepared launch of CastF16I16. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastF16I16Args is a prepared launch of CastF16I16. Its arguments can be set one by one between launches,
+// without allocating.
 type CastF16I16Args struct {
 	Launch *driver.Launch
 
@@ -311,7 +311,7 @@ func (launcher CastF16I16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastF16U16 launches the kernel cast_f16_u16.
 type CastF16U16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastF16U16.
+// Kernel returns the kernel, or nil for a zero CastF16U16.
 func (launcher CastF16U16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF16U16(kernel *driver.Kernel, err error) (CastF16U16, error) {
@@ -327,14 +327,14 @@ func (CastF16U16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastF16U16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint16], src driver.MemoryOf[F16], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastF16U16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint16], src driver.View[F16], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[uint16]
@@ -343,8 +343,8 @@ func (launcher CastF16U16) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastF16U16Args is a prepared launch of CastF16U16. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastF16U16Args is a prepared launch of CastF16U16. Its arguments can be set one by one between launches,
+// without allocating.
 type CastF16U16Args struct {
 	Launch *driver.Launch
 
@@ -375,7 +375,7 @@ func (launcher CastF16U16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastF16I32 launches the kernel cast_f16_i32.
 type CastF16I32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastF16I32.
+// Kernel returns the kernel, or nil for a zero CastF16I32.
 func (launcher CastF16I32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF16I32(kernel *driver.Kernel, err error) (CastF16I32, error) {
@@ -391,14 +391,14 @@ func (CastF16I32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastF16I32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], src driver.MemoryOf[F16], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastF16I32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], src driver.View[F16], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[int32]
@@ -407,8 +407,8 @@ func (launcher CastF16I32) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastF16I32Args is a prepared launch of CastF16I32. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastF16I32Args is a prepared launch of CastF16I32. Its arguments can be set one by one between launches,
+// without allocating.
 type CastF16I32Args struct {
 	Launch *driver.Launch
 
@@ -439,7 +439,7 @@ func (launcher CastF16I32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastF16U32 launches the kernel cast_f16_u32.
 type CastF16U32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastF16U32.
+// Kernel returns the kernel, or nil for a zero CastF16U32.
 func (launcher CastF16U32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF16U32(kernel *driver.Kernel, err error) (CastF16U32, error) {
@@ -455,14 +455,14 @@ func (CastF16U32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastF16U32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], src driver.MemoryOf[F16], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastF16U32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], src driver.View[F16], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[uint32]
@@ -471,8 +471,8 @@ func (launcher CastF16U32) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastF16U32Args is a prepared launch of CastF16U32. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastF16U32Args is a prepared launch of CastF16U32. Its arguments can be set one by one between launches,
+// without allocating.
 type CastF16U32Args struct {
 	Launch *driver.Launch
 
@@ -503,7 +503,7 @@ func (launcher CastF16U32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastF16I64 launches the kernel cast_f16_i64.
 type CastF16I64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastF16I64.
+// Kernel returns the kernel, or nil for a zero CastF16I64.
 func (launcher CastF16I64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF16I64(kernel *driver.Kernel, err error) (CastF16I64, error) {
@@ -519,14 +519,14 @@ func (CastF16I64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastF16I64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[F16], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastF16I64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], src driver.View[F16], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[int64]
@@ -535,8 +535,8 @@ func (launcher CastF16I64) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastF16I64Args is a prepared launch of CastF16I64. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastF16I64Args is a prepared launch of CastF16I64. Its arguments can be set one by one between launches,
+// without allocating.
 type CastF16I64Args struct {
 	Launch *driver.Launch
 
@@ -567,7 +567,7 @@ func (launcher CastF16I64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastF16U64 launches the kernel cast_f16_u64.
 type CastF16U64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastF16U64.
+// Kernel returns the kernel, or nil for a zero CastF16U64.
 func (launcher CastF16U64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF16U64(kernel *driver.Kernel, err error) (CastF16U64, error) {
@@ -583,14 +583,14 @@ func (CastF16U64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastF16U64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], src driver.MemoryOf[F16], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastF16U64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], src driver.View[F16], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[uint64]
@@ -599,8 +599,8 @@ func (launcher CastF16U64) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastF16U64Args is a prepared launch of CastF16U64. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastF16U64Args is a prepared launch of CastF16U64. Its arguments can be set one by one between launches,
+// without allocating.
 type CastF16U64Args struct {
 	Launch *driver.Launch
 
@@ -631,7 +631,7 @@ func (launcher CastF16U64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastF16BF16 launches the kernel cast_f16_bf16.
 type CastF16BF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastF16BF16.
+// Kernel returns the kernel, or nil for a zero CastF16BF16.
 func (launcher CastF16BF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF16BF16(kernel *driver.Kernel, err error) (CastF16BF16, error) {
@@ -647,14 +647,14 @@ func (CastF16BF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastF16BF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[F16], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastF16BF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[F16], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[BF16]
@@ -663,8 +663,8 @@ func (launcher CastF16BF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driv
 	}{dst, src, n})
 }
 
-// CastF16BF16Args is a prepared launch of CastF16BF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastF16BF16Args is a prepared launch of CastF16BF16. Its arguments can be set one by one between launches,
+// without allocating.
 type CastF16BF16Args struct {
 	Launch *driver.Launch
 
@@ -695,7 +695,7 @@ func (launcher CastF16BF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf
 // CastF16F32 launches the kernel cast_f16_f32.
 type CastF16F32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastF16F32.
+// Kernel returns the kernel, or nil for a zero CastF16F32.
 func (launcher CastF16F32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF16F32(kernel *driver.Kernel, err error) (CastF16F32, error) {
@@ -711,14 +711,14 @@ func (CastF16F32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastF16F32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[F16], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastF16F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[F16], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float32]
@@ -727,8 +727,8 @@ func (launcher CastF16F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastF16F32Args is a prepared launch of CastF16F32. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastF16F32Args is a prepared launch of CastF16F32. Its arguments can be set one by one between launches,
+// without allocating.
 type CastF16F32Args struct {
 	Launch *driver.Launch
 
@@ -759,7 +759,7 @@ func (launcher CastF16F32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastF16F64 launches the kernel cast_f16_f64.
 type CastF16F64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastF16F64.
+// Kernel returns the kernel, or nil for a zero CastF16F64.
 func (launcher CastF16F64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF16F64(kernel *driver.Kernel, err error) (CastF16F64, error) {
@@ -775,14 +775,14 @@ func (CastF16F64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastF16F64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], src driver.MemoryOf[F16], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastF16F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], src driver.View[F16], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float64]
@@ -791,8 +791,8 @@ func (launcher CastF16F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastF16F64Args is a prepared launch of CastF16F64. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastF16F64Args is a prepared launch of CastF16F64. Its arguments can be set one by one between launches,
+// without allocating.
 type CastF16F64Args struct {
 	Launch *driver.Launch
 

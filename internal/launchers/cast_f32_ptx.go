@@ -119,7 +119,7 @@ func CastF32F64In(c *driver.Context) (CastF32F64, error) {
 // CastF32I8 launches the kernel cast_f32_i8.
 type CastF32I8 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastF32I8.
+// Kernel returns the kernel, or nil for a zero CastF32I8.
 func (launcher CastF32I8) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF32I8(kernel *driver.Kernel, err error) (CastF32I8, error) {
@@ -135,14 +135,14 @@ func (CastF32I8) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastF32I8) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int8], src driver.MemoryOf[float32], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastF32I8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int8], src driver.View[float32], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[int8]
@@ -151,8 +151,8 @@ func (launcher CastF32I8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, src, n})
 }
 
-// CastF32I8Args is a prepared launch of CastF32I8. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastF32I8Args is a prepared launch of CastF32I8. Its arguments can be set one by one between launches,
+// without allocating.
 type CastF32I8Args struct {
 	Launch *driver.Launch
 
@@ -183,7 +183,7 @@ func (launcher CastF32I8) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[i
 // CastF32U8 launches the kernel cast_f32_u8.
 type CastF32U8 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastF32U8.
+// Kernel returns the kernel, or nil for a zero CastF32U8.
 func (launcher CastF32U8) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF32U8(kernel *driver.Kernel, err error) (CastF32U8, error) {
@@ -199,14 +199,14 @@ func (CastF32U8) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastF32U8) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint8], src driver.MemoryOf[float32], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastF32U8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint8], src driver.View[float32], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[uint8]
@@ -215,8 +215,8 @@ func (launcher CastF32U8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, src, n})
 }
 
-// CastF32U8Args is a prepared launch of CastF32U8. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastF32U8Args is a prepared launch of CastF32U8. Its arguments can be set one by one between launches,
+// without allocating.
 type CastF32U8Args struct {
 	Launch *driver.Launch
 
@@ -247,7 +247,7 @@ func (launcher CastF32U8) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[u
 // CastF32I16 launches the kernel cast_f32_i16.
 type CastF32I16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastF32I16.
+// Kernel returns the kernel, or nil for a zero CastF32I16.
 func (launcher CastF32I16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF32I16(kernel *driver.Kernel, err error) (CastF32I16, error) {
@@ -263,14 +263,14 @@ func (CastF32I16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastF32I16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int16], src driver.MemoryOf[float32], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastF32I16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int16], src driver.View[float32], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[int16]
@@ -279,8 +279,8 @@ func (launcher CastF32I16) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastF32I16Args is a prepared launch of CastF32I16. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastF32I16Args is a prepared launch of CastF32I16. Its arguments can be set one by one between launches,
+// without allocating.
 type CastF32I16Args struct {
 	Launch *driver.Launch
 
@@ -311,7 +311,7 @@ func (launcher CastF32I16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastF32U16 launches the kernel cast_f32_u16.
 type CastF32U16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastF32U16.
+// Kernel returns the kernel, or nil for a zero CastF32U16.
 func (launcher CastF32U16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF32U16(kernel *driver.Kernel, err error) (CastF32U16, error) {
@@ -327,14 +327,14 @@ func (CastF32U16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastF32U16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint16], src driver.MemoryOf[float32], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastF32U16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint16], src driver.View[float32], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[uint16]
@@ -343,8 +343,8 @@ func (launcher CastF32U16) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastF32U16Args is a prepared launch of CastF32U16. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastF32U16Args is a prepared launch of CastF32U16. Its arguments can be set one by one between launches,
+// without allocating.
 type CastF32U16Args struct {
 	Launch *driver.Launch
 
@@ -375,7 +375,7 @@ func (launcher CastF32U16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastF32I32 launches the kernel cast_f32_i32.
 type CastF32I32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastF32I32.
+// Kernel returns the kernel, or nil for a zero CastF32I32.
 func (launcher CastF32I32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF32I32(kernel *driver.Kernel, err error) (CastF32I32, error) {
@@ -391,14 +391,14 @@ func (CastF32I32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastF32I32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], src driver.MemoryOf[float32], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastF32I32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], src driver.View[float32], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[int32]
@@ -407,8 +407,8 @@ func (launcher CastF32I32) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastF32I32Args is a prepared launch of CastF32I32. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastF32I32Args is a prepared launch of CastF32I32. Its arguments can be set one by one between launches,
+// without allocating.
 type CastF32I32Args struct {
 	Launch *driver.Launch
 
@@ -439,7 +439,7 @@ func (launcher CastF32I32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastF32U32 launches the kernel cast_f32_u32.
 type CastF32U32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastF32U32.
+// Kernel returns the kernel, or nil for a zero CastF32U32.
 func (launcher CastF32U32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF32U32(kernel *driver.Kernel, err error) (CastF32U32, error) {
@@ -455,14 +455,14 @@ func (CastF32U32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastF32U32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], src driver.MemoryOf[float32], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastF32U32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], src driver.View[float32], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[uint32]
@@ -471,8 +471,8 @@ func (launcher CastF32U32) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastF32U32Args is a prepared launch of CastF32U32. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastF32U32Args is a prepared launch of CastF32U32. Its arguments can be set one by one between launches,
+// without allocating.
 type CastF32U32Args struct {
 	Launch *driver.Launch
 
@@ -503,7 +503,7 @@ func (launcher CastF32U32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastF32I64 launches the kernel cast_f32_i64.
 type CastF32I64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastF32I64.
+// Kernel returns the kernel, or nil for a zero CastF32I64.
 func (launcher CastF32I64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF32I64(kernel *driver.Kernel, err error) (CastF32I64, error) {
@@ -519,14 +519,14 @@ func (CastF32I64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastF32I64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[float32], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastF32I64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], src driver.View[float32], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[int64]
@@ -535,8 +535,8 @@ func (launcher CastF32I64) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastF32I64Args is a prepared launch of CastF32I64. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastF32I64Args is a prepared launch of CastF32I64. Its arguments can be set one by one between launches,
+// without allocating.
 type CastF32I64Args struct {
 	Launch *driver.Launch
 
@@ -567,7 +567,7 @@ func (launcher CastF32I64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastF32U64 launches the kernel cast_f32_u64.
 type CastF32U64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastF32U64.
+// Kernel returns the kernel, or nil for a zero CastF32U64.
 func (launcher CastF32U64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF32U64(kernel *driver.Kernel, err error) (CastF32U64, error) {
@@ -583,14 +583,14 @@ func (CastF32U64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastF32U64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], src driver.MemoryOf[float32], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastF32U64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], src driver.View[float32], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[uint64]
@@ -599,8 +599,8 @@ func (launcher CastF32U64) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastF32U64Args is a prepared launch of CastF32U64. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastF32U64Args is a prepared launch of CastF32U64. Its arguments can be set one by one between launches,
+// without allocating.
 type CastF32U64Args struct {
 	Launch *driver.Launch
 
@@ -631,7 +631,7 @@ func (launcher CastF32U64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastF32F16 launches the kernel cast_f32_f16.
 type CastF32F16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastF32F16.
+// Kernel returns the kernel, or nil for a zero CastF32F16.
 func (launcher CastF32F16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF32F16(kernel *driver.Kernel, err error) (CastF32F16, error) {
@@ -647,14 +647,14 @@ func (CastF32F16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastF32F16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[float32], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastF32F16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], src driver.View[float32], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[F16]
@@ -663,8 +663,8 @@ func (launcher CastF32F16) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastF32F16Args is a prepared launch of CastF32F16. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastF32F16Args is a prepared launch of CastF32F16. Its arguments can be set one by one between launches,
+// without allocating.
 type CastF32F16Args struct {
 	Launch *driver.Launch
 
@@ -695,7 +695,7 @@ func (launcher CastF32F16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastF32BF16 launches the kernel cast_f32_bf16.
 type CastF32BF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastF32BF16.
+// Kernel returns the kernel, or nil for a zero CastF32BF16.
 func (launcher CastF32BF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF32BF16(kernel *driver.Kernel, err error) (CastF32BF16, error) {
@@ -711,14 +711,14 @@ func (CastF32BF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastF32BF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[float32], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastF32BF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[float32], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[BF16]
@@ -727,8 +727,8 @@ func (launcher CastF32BF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driv
 	}{dst, src, n})
 }
 
-// CastF32BF16Args is a prepared launch of CastF32BF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastF32BF16Args is a prepared launch of CastF32BF16. Its arguments can be set one by one between launches,
+// without allocating.
 type CastF32BF16Args struct {
 	Launch *driver.Launch
 
@@ -759,7 +759,7 @@ func (launcher CastF32BF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf
 // CastF32F64 launches the kernel cast_f32_f64.
 type CastF32F64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastF32F64.
+// Kernel returns the kernel, or nil for a zero CastF32F64.
 func (launcher CastF32F64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF32F64(kernel *driver.Kernel, err error) (CastF32F64, error) {
@@ -775,14 +775,14 @@ func (CastF32F64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastF32F64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], src driver.MemoryOf[float32], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastF32F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], src driver.View[float32], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float64]
@@ -791,8 +791,8 @@ func (launcher CastF32F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastF32F64Args is a prepared launch of CastF32F64. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastF32F64Args is a prepared launch of CastF32F64. Its arguments can be set one by one between launches,
+// without allocating.
 type CastF32F64Args struct {
 	Launch *driver.Launch
 

@@ -119,7 +119,7 @@ func CastF64F32In(c *driver.Context) (CastF64F32, error) {
 // CastF64I8 launches the kernel cast_f64_i8.
 type CastF64I8 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastF64I8.
+// Kernel returns the kernel, or nil for a zero CastF64I8.
 func (launcher CastF64I8) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF64I8(kernel *driver.Kernel, err error) (CastF64I8, error) {
@@ -135,14 +135,14 @@ func (CastF64I8) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastF64I8) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int8], src driver.MemoryOf[float64], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastF64I8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int8], src driver.View[float64], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[int8]
@@ -151,8 +151,8 @@ func (launcher CastF64I8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, src, n})
 }
 
-// CastF64I8Args is a prepared launch of CastF64I8. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastF64I8Args is a prepared launch of CastF64I8. Its arguments can be set one by one between launches,
+// without allocating.
 type CastF64I8Args struct {
 	Launch *driver.Launch
 
@@ -183,7 +183,7 @@ func (launcher CastF64I8) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[i
 // CastF64U8 launches the kernel cast_f64_u8.
 type CastF64U8 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastF64U8.
+// Kernel returns the kernel, or nil for a zero CastF64U8.
 func (launcher CastF64U8) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF64U8(kernel *driver.Kernel, err error) (CastF64U8, error) {
@@ -199,14 +199,14 @@ func (CastF64U8) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastF64U8) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint8], src driver.MemoryOf[float64], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastF64U8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint8], src driver.View[float64], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[uint8]
@@ -215,8 +215,8 @@ func (launcher CastF64U8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, src, n})
 }
 
-// CastF64U8Args is a prepared launch of CastF64U8. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastF64U8Args is a prepared launch of CastF64U8. Its arguments can be set one by one between launches,
+// without allocating.
 type CastF64U8Args struct {
 	Launch *driver.Launch
 
@@ -247,7 +247,7 @@ func (launcher CastF64U8) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[u
 // CastF64I16 launches the kernel cast_f64_i16.
 type CastF64I16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastF64I16.
+// Kernel returns the kernel, or nil for a zero CastF64I16.
 func (launcher CastF64I16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF64I16(kernel *driver.Kernel, err error) (CastF64I16, error) {
@@ -263,14 +263,14 @@ func (CastF64I16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastF64I16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int16], src driver.MemoryOf[float64], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastF64I16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int16], src driver.View[float64], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[int16]
@@ -279,8 +279,8 @@ func (launcher CastF64I16) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastF64I16Args is a prepared launch of CastF64I16. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastF64I16Args is a prepared launch of CastF64I16. Its arguments can be set one by one between launches,
+// without allocating.
 type CastF64I16Args struct {
 	Launch *driver.Launch
 
@@ -311,7 +311,7 @@ func (launcher CastF64I16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastF64U16 launches the kernel cast_f64_u16.
 type CastF64U16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastF64U16.
+// Kernel returns the kernel, or nil for a zero CastF64U16.
 func (launcher CastF64U16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF64U16(kernel *driver.Kernel, err error) (CastF64U16, error) {
@@ -327,14 +327,14 @@ func (CastF64U16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastF64U16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint16], src driver.MemoryOf[float64], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastF64U16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint16], src driver.View[float64], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[uint16]
@@ -343,8 +343,8 @@ func (launcher CastF64U16) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastF64U16Args is a prepared launch of CastF64U16. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastF64U16Args is a prepared launch of CastF64U16. Its arguments can be set one by one between launches,
+// without allocating.
 type CastF64U16Args struct {
 	Launch *driver.Launch
 
@@ -375,7 +375,7 @@ func (launcher CastF64U16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastF64I32 launches the kernel cast_f64_i32.
 type CastF64I32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastF64I32.
+// Kernel returns the kernel, or nil for a zero CastF64I32.
 func (launcher CastF64I32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF64I32(kernel *driver.Kernel, err error) (CastF64I32, error) {
@@ -391,14 +391,14 @@ func (CastF64I32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastF64I32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], src driver.MemoryOf[float64], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastF64I32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], src driver.View[float64], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[int32]
@@ -407,8 +407,8 @@ func (launcher CastF64I32) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastF64I32Args is a prepared launch of CastF64I32. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastF64I32Args is a prepared launch of CastF64I32. Its arguments can be set one by one between launches,
+// without allocating.
 type CastF64I32Args struct {
 	Launch *driver.Launch
 
@@ -439,7 +439,7 @@ func (launcher CastF64I32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastF64U32 launches the kernel cast_f64_u32.
 type CastF64U32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastF64U32.
+// Kernel returns the kernel, or nil for a zero CastF64U32.
 func (launcher CastF64U32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF64U32(kernel *driver.Kernel, err error) (CastF64U32, error) {
@@ -455,14 +455,14 @@ func (CastF64U32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastF64U32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], src driver.MemoryOf[float64], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastF64U32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], src driver.View[float64], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[uint32]
@@ -471,8 +471,8 @@ func (launcher CastF64U32) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastF64U32Args is a prepared launch of CastF64U32. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastF64U32Args is a prepared launch of CastF64U32. Its arguments can be set one by one between launches,
+// without allocating.
 type CastF64U32Args struct {
 	Launch *driver.Launch
 
@@ -503,7 +503,7 @@ func (launcher CastF64U32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastF64I64 launches the kernel cast_f64_i64.
 type CastF64I64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastF64I64.
+// Kernel returns the kernel, or nil for a zero CastF64I64.
 func (launcher CastF64I64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF64I64(kernel *driver.Kernel, err error) (CastF64I64, error) {
@@ -519,14 +519,14 @@ func (CastF64I64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastF64I64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[float64], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastF64I64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], src driver.View[float64], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[int64]
@@ -535,8 +535,8 @@ func (launcher CastF64I64) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastF64I64Args is a prepared launch of CastF64I64. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastF64I64Args is a prepared launch of CastF64I64. Its arguments can be set one by one between launches,
+// without allocating.
 type CastF64I64Args struct {
 	Launch *driver.Launch
 
@@ -567,7 +567,7 @@ func (launcher CastF64I64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastF64U64 launches the kernel cast_f64_u64.
 type CastF64U64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastF64U64.
+// Kernel returns the kernel, or nil for a zero CastF64U64.
 func (launcher CastF64U64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF64U64(kernel *driver.Kernel, err error) (CastF64U64, error) {
@@ -583,14 +583,14 @@ func (CastF64U64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastF64U64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], src driver.MemoryOf[float64], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastF64U64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], src driver.View[float64], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[uint64]
@@ -599,8 +599,8 @@ func (launcher CastF64U64) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastF64U64Args is a prepared launch of CastF64U64. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastF64U64Args is a prepared launch of CastF64U64. Its arguments can be set one by one between launches,
+// without allocating.
 type CastF64U64Args struct {
 	Launch *driver.Launch
 
@@ -631,7 +631,7 @@ func (launcher CastF64U64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastF64F16 launches the kernel cast_f64_f16.
 type CastF64F16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastF64F16.
+// Kernel returns the kernel, or nil for a zero CastF64F16.
 func (launcher CastF64F16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF64F16(kernel *driver.Kernel, err error) (CastF64F16, error) {
@@ -647,14 +647,14 @@ func (CastF64F16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastF64F16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[float64], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastF64F16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], src driver.View[float64], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[F16]
@@ -663,8 +663,8 @@ func (launcher CastF64F16) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastF64F16Args is a prepared launch of CastF64F16. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastF64F16Args is a prepared launch of CastF64F16. Its arguments can be set one by one between launches,
+// without allocating.
 type CastF64F16Args struct {
 	Launch *driver.Launch
 
@@ -695,7 +695,7 @@ func (launcher CastF64F16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastF64BF16 launches the kernel cast_f64_bf16.
 type CastF64BF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastF64BF16.
+// Kernel returns the kernel, or nil for a zero CastF64BF16.
 func (launcher CastF64BF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF64BF16(kernel *driver.Kernel, err error) (CastF64BF16, error) {
@@ -711,14 +711,14 @@ func (CastF64BF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastF64BF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[float64], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastF64BF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[float64], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[BF16]
@@ -727,8 +727,8 @@ func (launcher CastF64BF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driv
 	}{dst, src, n})
 }
 
-// CastF64BF16Args is a prepared launch of CastF64BF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastF64BF16Args is a prepared launch of CastF64BF16. Its arguments can be set one by one between launches,
+// without allocating.
 type CastF64BF16Args struct {
 	Launch *driver.Launch
 
@@ -759,7 +759,7 @@ func (launcher CastF64BF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf
 // CastF64F32 launches the kernel cast_f64_f32.
 type CastF64F32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastF64F32.
+// Kernel returns the kernel, or nil for a zero CastF64F32.
 func (launcher CastF64F32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF64F32(kernel *driver.Kernel, err error) (CastF64F32, error) {
@@ -775,14 +775,14 @@ func (CastF64F32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastF64F32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[float64], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastF64F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[float64], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float32]
@@ -791,8 +791,8 @@ func (launcher CastF64F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastF64F32Args is a prepared launch of CastF64F32. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastF64F32Args is a prepared launch of CastF64F32. Its arguments can be set one by one between launches,
+// without allocating.
 type CastF64F32Args struct {
 	Launch *driver.Launch
 

@@ -506,7 +506,7 @@ func CopyB64In(c *driver.Context) (CopyB64, error) {
 // CastI8F16 launches the kernel cast_i8_f16.
 type CastI8F16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastI8F16.
+// Kernel returns the kernel, or nil for a zero CastI8F16.
 func (launcher CastI8F16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastI8F16(kernel *driver.Kernel, err error) (CastI8F16, error) {
@@ -522,14 +522,14 @@ func (CastI8F16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastI8F16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[int8], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastI8F16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], src driver.View[int8], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[F16]
@@ -538,8 +538,8 @@ func (launcher CastI8F16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, src, n})
 }
 
-// CastI8F16Args is a prepared launch of CastI8F16. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastI8F16Args is a prepared launch of CastI8F16. Its arguments can be set one by one between launches,
+// without allocating.
 type CastI8F16Args struct {
 	Launch *driver.Launch
 
@@ -570,7 +570,7 @@ func (launcher CastI8F16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F
 // CastI8BF16 launches the kernel cast_i8_bf16.
 type CastI8BF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastI8BF16.
+// Kernel returns the kernel, or nil for a zero CastI8BF16.
 func (launcher CastI8BF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastI8BF16(kernel *driver.Kernel, err error) (CastI8BF16, error) {
@@ -586,14 +586,14 @@ func (CastI8BF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastI8BF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[int8], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastI8BF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[int8], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[BF16]
@@ -602,8 +602,8 @@ func (launcher CastI8BF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastI8BF16Args is a prepared launch of CastI8BF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastI8BF16Args is a prepared launch of CastI8BF16. Its arguments can be set one by one between launches,
+// without allocating.
 type CastI8BF16Args struct {
 	Launch *driver.Launch
 
@@ -634,7 +634,7 @@ func (launcher CastI8BF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastI8F32 launches the kernel cast_i8_f32.
 type CastI8F32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastI8F32.
+// Kernel returns the kernel, or nil for a zero CastI8F32.
 func (launcher CastI8F32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastI8F32(kernel *driver.Kernel, err error) (CastI8F32, error) {
@@ -650,14 +650,14 @@ func (CastI8F32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastI8F32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[int8], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastI8F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[int8], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float32]
@@ -666,8 +666,8 @@ func (launcher CastI8F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, src, n})
 }
 
-// CastI8F32Args is a prepared launch of CastI8F32. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastI8F32Args is a prepared launch of CastI8F32. Its arguments can be set one by one between launches,
+// without allocating.
 type CastI8F32Args struct {
 	Launch *driver.Launch
 
@@ -698,7 +698,7 @@ func (launcher CastI8F32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[f
 // CastI8F64 launches the kernel cast_i8_f64.
 type CastI8F64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastI8F64.
+// Kernel returns the kernel, or nil for a zero CastI8F64.
 func (launcher CastI8F64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastI8F64(kernel *driver.Kernel, err error) (CastI8F64, error) {
@@ -714,14 +714,14 @@ func (CastI8F64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastI8F64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], src driver.MemoryOf[int8], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastI8F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], src driver.View[int8], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float64]
@@ -730,8 +730,8 @@ func (launcher CastI8F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, src, n})
 }
 
-// CastI8F64Args is a prepared launch of CastI8F64. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastI8F64Args is a prepared launch of CastI8F64. Its arguments can be set one by one between launches,
+// without allocating.
 type CastI8F64Args struct {
 	Launch *driver.Launch
 
@@ -762,7 +762,7 @@ func (launcher CastI8F64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[f
 // CastI8U16 launches the kernel cast_i8_u16.
 type CastI8U16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastI8U16.
+// Kernel returns the kernel, or nil for a zero CastI8U16.
 func (launcher CastI8U16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastI8U16(kernel *driver.Kernel, err error) (CastI8U16, error) {
@@ -778,14 +778,14 @@ func (CastI8U16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastI8U16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint16], src driver.MemoryOf[int8], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastI8U16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint16], src driver.View[int8], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[uint16]
@@ -794,8 +794,8 @@ func (launcher CastI8U16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, src, n})
 }
 
-// CastI8U16Args is a prepared launch of CastI8U16. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastI8U16Args is a prepared launch of CastI8U16. Its arguments can be set one by one between launches,
+// without allocating.
 type CastI8U16Args struct {
 	Launch *driver.Launch
 
@@ -826,7 +826,7 @@ func (launcher CastI8U16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[u
 // CastI8U32 launches the kernel cast_i8_u32.
 type CastI8U32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastI8U32.
+// Kernel returns the kernel, or nil for a zero CastI8U32.
 func (launcher CastI8U32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastI8U32(kernel *driver.Kernel, err error) (CastI8U32, error) {
@@ -842,14 +842,14 @@ func (CastI8U32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastI8U32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], src driver.MemoryOf[int8], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastI8U32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], src driver.View[int8], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[uint32]
@@ -858,8 +858,8 @@ func (launcher CastI8U32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, src, n})
 }
 
-// CastI8U32Args is a prepared launch of CastI8U32. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastI8U32Args is a prepared launch of CastI8U32. Its arguments can be set one by one between launches,
+// without allocating.
 type CastI8U32Args struct {
 	Launch *driver.Launch
 
@@ -890,7 +890,7 @@ func (launcher CastI8U32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[u
 // CastI8U64 launches the kernel cast_i8_u64.
 type CastI8U64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastI8U64.
+// Kernel returns the kernel, or nil for a zero CastI8U64.
 func (launcher CastI8U64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastI8U64(kernel *driver.Kernel, err error) (CastI8U64, error) {
@@ -906,14 +906,14 @@ func (CastI8U64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastI8U64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], src driver.MemoryOf[int8], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastI8U64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], src driver.View[int8], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[uint64]
@@ -922,8 +922,8 @@ func (launcher CastI8U64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, src, n})
 }
 
-// CastI8U64Args is a prepared launch of CastI8U64. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastI8U64Args is a prepared launch of CastI8U64. Its arguments can be set one by one between launches,
+// without allocating.
 type CastI8U64Args struct {
 	Launch *driver.Launch
 
@@ -954,7 +954,7 @@ func (launcher CastI8U64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[u
 // CastU8F16 launches the kernel cast_u8_f16.
 type CastU8F16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastU8F16.
+// Kernel returns the kernel, or nil for a zero CastU8F16.
 func (launcher CastU8F16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU8F16(kernel *driver.Kernel, err error) (CastU8F16, error) {
@@ -970,14 +970,14 @@ func (CastU8F16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastU8F16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[uint8], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastU8F16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], src driver.View[uint8], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[F16]
@@ -986,8 +986,8 @@ func (launcher CastU8F16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, src, n})
 }
 
-// CastU8F16Args is a prepared launch of CastU8F16. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastU8F16Args is a prepared launch of CastU8F16. Its arguments can be set one by one between launches,
+// without allocating.
 type CastU8F16Args struct {
 	Launch *driver.Launch
 
@@ -1018,7 +1018,7 @@ func (launcher CastU8F16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F
 // CastU8BF16 launches the kernel cast_u8_bf16.
 type CastU8BF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastU8BF16.
+// Kernel returns the kernel, or nil for a zero CastU8BF16.
 func (launcher CastU8BF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU8BF16(kernel *driver.Kernel, err error) (CastU8BF16, error) {
@@ -1034,14 +1034,14 @@ func (CastU8BF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastU8BF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[uint8], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastU8BF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[uint8], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[BF16]
@@ -1050,8 +1050,8 @@ func (launcher CastU8BF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastU8BF16Args is a prepared launch of CastU8BF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastU8BF16Args is a prepared launch of CastU8BF16. Its arguments can be set one by one between launches,
+// without allocating.
 type CastU8BF16Args struct {
 	Launch *driver.Launch
 
@@ -1082,7 +1082,7 @@ func (launcher CastU8BF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastU8F32 launches the kernel cast_u8_f32.
 type CastU8F32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastU8F32.
+// Kernel returns the kernel, or nil for a zero CastU8F32.
 func (launcher CastU8F32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU8F32(kernel *driver.Kernel, err error) (CastU8F32, error) {
@@ -1098,14 +1098,14 @@ func (CastU8F32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastU8F32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[uint8], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastU8F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[uint8], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float32]
@@ -1114,8 +1114,8 @@ func (launcher CastU8F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, src, n})
 }
 
-// CastU8F32Args is a prepared launch of CastU8F32. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastU8F32Args is a prepared launch of CastU8F32. Its arguments can be set one by one between launches,
+// without allocating.
 type CastU8F32Args struct {
 	Launch *driver.Launch
 
@@ -1146,7 +1146,7 @@ func (launcher CastU8F32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[f
 // CastU8F64 launches the kernel cast_u8_f64.
 type CastU8F64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastU8F64.
+// Kernel returns the kernel, or nil for a zero CastU8F64.
 func (launcher CastU8F64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU8F64(kernel *driver.Kernel, err error) (CastU8F64, error) {
@@ -1162,14 +1162,14 @@ func (CastU8F64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastU8F64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], src driver.MemoryOf[uint8], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastU8F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], src driver.View[uint8], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float64]
@@ -1178,8 +1178,8 @@ func (launcher CastU8F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, src, n})
 }
 
-// CastU8F64Args is a prepared launch of CastU8F64. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastU8F64Args is a prepared launch of CastU8F64. Its arguments can be set one by one between launches,
+// without allocating.
 type CastU8F64Args struct {
 	Launch *driver.Launch
 
@@ -1210,7 +1210,7 @@ func (launcher CastU8F64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[f
 // CastU8U16 launches the kernel cast_u8_u16.
 type CastU8U16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastU8U16.
+// Kernel returns the kernel, or nil for a zero CastU8U16.
 func (launcher CastU8U16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU8U16(kernel *driver.Kernel, err error) (CastU8U16, error) {
@@ -1226,14 +1226,14 @@ func (CastU8U16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastU8U16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint16], src driver.MemoryOf[uint8], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastU8U16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint16], src driver.View[uint8], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[uint16]
@@ -1242,8 +1242,8 @@ func (launcher CastU8U16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, src, n})
 }
 
-// CastU8U16Args is a prepared launch of CastU8U16. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastU8U16Args is a prepared launch of CastU8U16. Its arguments can be set one by one between launches,
+// without allocating.
 type CastU8U16Args struct {
 	Launch *driver.Launch
 
@@ -1274,7 +1274,7 @@ func (launcher CastU8U16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[u
 // CastU8U32 launches the kernel cast_u8_u32.
 type CastU8U32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastU8U32.
+// Kernel returns the kernel, or nil for a zero CastU8U32.
 func (launcher CastU8U32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU8U32(kernel *driver.Kernel, err error) (CastU8U32, error) {
@@ -1290,14 +1290,14 @@ func (CastU8U32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastU8U32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], src driver.MemoryOf[uint8], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastU8U32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], src driver.View[uint8], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[uint32]
@@ -1306,8 +1306,8 @@ func (launcher CastU8U32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, src, n})
 }
 
-// CastU8U32Args is a prepared launch of CastU8U32. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastU8U32Args is a prepared launch of CastU8U32. Its arguments can be set one by one between launches,
+// without allocating.
 type CastU8U32Args struct {
 	Launch *driver.Launch
 
@@ -1338,7 +1338,7 @@ func (launcher CastU8U32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[u
 // CastU8U64 launches the kernel cast_u8_u64.
 type CastU8U64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastU8U64.
+// Kernel returns the kernel, or nil for a zero CastU8U64.
 func (launcher CastU8U64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU8U64(kernel *driver.Kernel, err error) (CastU8U64, error) {
@@ -1354,14 +1354,14 @@ func (CastU8U64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastU8U64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], src driver.MemoryOf[uint8], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastU8U64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], src driver.View[uint8], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[uint64]
@@ -1370,8 +1370,8 @@ func (launcher CastU8U64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, src, n})
 }
 
-// CastU8U64Args is a prepared launch of CastU8U64. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastU8U64Args is a prepared launch of CastU8U64. Its arguments can be set one by one between launches,
+// without allocating.
 type CastU8U64Args struct {
 	Launch *driver.Launch
 
@@ -1402,7 +1402,7 @@ func (launcher CastU8U64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[u
 // CastI16F16 launches the kernel cast_i16_f16.
 type CastI16F16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastI16F16.
+// Kernel returns the kernel, or nil for a zero CastI16F16.
 func (launcher CastI16F16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastI16F16(kernel *driver.Kernel, err error) (CastI16F16, error) {
@@ -1418,14 +1418,14 @@ func (CastI16F16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastI16F16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[int16], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastI16F16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], src driver.View[int16], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[F16]
@@ -1434,8 +1434,8 @@ func (launcher CastI16F16) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastI16F16Args is a prepared launch of CastI16F16. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastI16F16Args is a prepared launch of CastI16F16. Its arguments can be set one by one between launches,
+// without allocating.
 type CastI16F16Args struct {
 	Launch *driver.Launch
 
@@ -1466,7 +1466,7 @@ func (launcher CastI16F16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastI16BF16 launches the kernel cast_i16_bf16.
 type CastI16BF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastI16BF16.
+// Kernel returns the kernel, or nil for a zero CastI16BF16.
 func (launcher CastI16BF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastI16BF16(kernel *driver.Kernel, err error) (CastI16BF16, error) {
@@ -1482,14 +1482,14 @@ func (CastI16BF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastI16BF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[int16], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastI16BF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[int16], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[BF16]
@@ -1498,8 +1498,8 @@ func (launcher CastI16BF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driv
 	}{dst, src, n})
 }
 
-// CastI16BF16Args is a prepared launch of CastI16BF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastI16BF16Args is a prepared launch of CastI16BF16. Its arguments can be set one by one between launches,
+// without allocating.
 type CastI16BF16Args struct {
 	Launch *driver.Launch
 
@@ -1530,7 +1530,7 @@ func (launcher CastI16BF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf
 // CastI16F32 launches the kernel cast_i16_f32.
 type CastI16F32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastI16F32.
+// Kernel returns the kernel, or nil for a zero CastI16F32.
 func (launcher CastI16F32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastI16F32(kernel *driver.Kernel, err error) (CastI16F32, error) {
@@ -1546,14 +1546,14 @@ func (CastI16F32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastI16F32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[int16], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastI16F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[int16], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float32]
@@ -1562,8 +1562,8 @@ func (launcher CastI16F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastI16F32Args is a prepared launch of CastI16F32. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastI16F32Args is a prepared launch of CastI16F32. Its arguments can be set one by one between launches,
+// without allocating.
 type CastI16F32Args struct {
 	Launch *driver.Launch
 
@@ -1594,7 +1594,7 @@ func (launcher CastI16F32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastI16F64 launches the kernel cast_i16_f64.
 type CastI16F64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastI16F64.
+// Kernel returns the kernel, or nil for a zero CastI16F64.
 func (launcher CastI16F64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastI16F64(kernel *driver.Kernel, err error) (CastI16F64, error) {
@@ -1610,14 +1610,14 @@ func (CastI16F64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastI16F64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], src driver.MemoryOf[int16], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastI16F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], src driver.View[int16], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float64]
@@ -1626,8 +1626,8 @@ func (launcher CastI16F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastI16F64Args is a prepared launch of CastI16F64. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastI16F64Args is a prepared launch of CastI16F64. Its arguments can be set one by one between launches,
+// without allocating.
 type CastI16F64Args struct {
 	Launch *driver.Launch
 
@@ -1658,7 +1658,7 @@ func (launcher CastI16F64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastI16U32 launches the kernel cast_i16_u32.
 type CastI16U32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastI16U32.
+// Kernel returns the kernel, or nil for a zero CastI16U32.
 func (launcher CastI16U32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastI16U32(kernel *driver.Kernel, err error) (CastI16U32, error) {
@@ -1674,14 +1674,14 @@ func (CastI16U32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastI16U32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], src driver.MemoryOf[int16], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastI16U32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], src driver.View[int16], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[uint32]
@@ -1690,8 +1690,8 @@ func (launcher CastI16U32) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastI16U32Args is a prepared launch of CastI16U32. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastI16U32Args is a prepared launch of CastI16U32. Its arguments can be set one by one between launches,
+// without allocating.
 type CastI16U32Args struct {
 	Launch *driver.Launch
 
@@ -1722,7 +1722,7 @@ func (launcher CastI16U32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastI16U64 launches the kernel cast_i16_u64.
 type CastI16U64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastI16U64.
+// Kernel returns the kernel, or nil for a zero CastI16U64.
 func (launcher CastI16U64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastI16U64(kernel *driver.Kernel, err error) (CastI16U64, error) {
@@ -1738,14 +1738,14 @@ func (CastI16U64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastI16U64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], src driver.MemoryOf[int16], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastI16U64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], src driver.View[int16], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[uint64]
@@ -1754,8 +1754,8 @@ func (launcher CastI16U64) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastI16U64Args is a prepared launch of CastI16U64. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastI16U64Args is a prepared launch of CastI16U64. Its arguments can be set one by one between launches,
+// without allocating.
 type CastI16U64Args struct {
 	Launch *driver.Launch
 
@@ -1786,7 +1786,7 @@ func (launcher CastI16U64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastU16F16 launches the kernel cast_u16_f16.
 type CastU16F16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastU16F16.
+// Kernel returns the kernel, or nil for a zero CastU16F16.
 func (launcher CastU16F16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU16F16(kernel *driver.Kernel, err error) (CastU16F16, error) {
@@ -1802,14 +1802,14 @@ func (CastU16F16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastU16F16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[uint16], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastU16F16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], src driver.View[uint16], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[F16]
@@ -1818,8 +1818,8 @@ func (launcher CastU16F16) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastU16F16Args is a prepared launch of CastU16F16. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastU16F16Args is a prepared launch of CastU16F16. Its arguments can be set one by one between launches,
+// without allocating.
 type CastU16F16Args struct {
 	Launch *driver.Launch
 
@@ -1850,7 +1850,7 @@ func (launcher CastU16F16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastU16BF16 launches the kernel cast_u16_bf16.
 type CastU16BF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastU16BF16.
+// Kernel returns the kernel, or nil for a zero CastU16BF16.
 func (launcher CastU16BF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU16BF16(kernel *driver.Kernel, err error) (CastU16BF16, error) {
@@ -1866,14 +1866,14 @@ func (CastU16BF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastU16BF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[uint16], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastU16BF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[uint16], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[BF16]
@@ -1882,8 +1882,8 @@ func (launcher CastU16BF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driv
 	}{dst, src, n})
 }
 
-// CastU16BF16Args is a prepared launch of CastU16BF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastU16BF16Args is a prepared launch of CastU16BF16. Its arguments can be set one by one between launches,
+// without allocating.
 type CastU16BF16Args struct {
 	Launch *driver.Launch
 
@@ -1914,7 +1914,7 @@ func (launcher CastU16BF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf
 // CastU16F32 launches the kernel cast_u16_f32.
 type CastU16F32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastU16F32.
+// Kernel returns the kernel, or nil for a zero CastU16F32.
 func (launcher CastU16F32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU16F32(kernel *driver.Kernel, err error) (CastU16F32, error) {
@@ -1930,14 +1930,14 @@ func (CastU16F32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastU16F32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[uint16], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastU16F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[uint16], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float32]
@@ -1946,8 +1946,8 @@ func (launcher CastU16F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastU16F32Args is a prepared launch of CastU16F32. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastU16F32Args is a prepared launch of CastU16F32. Its arguments can be set one by one between launches,
+// without allocating.
 type CastU16F32Args struct {
 	Launch *driver.Launch
 
@@ -1978,7 +1978,7 @@ func (launcher CastU16F32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastU16F64 launches the kernel cast_u16_f64.
 type CastU16F64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastU16F64.
+// Kernel returns the kernel, or nil for a zero CastU16F64.
 func (launcher CastU16F64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU16F64(kernel *driver.Kernel, err error) (CastU16F64, error) {
@@ -1994,14 +1994,14 @@ func (CastU16F64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastU16F64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], src driver.MemoryOf[uint16], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastU16F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], src driver.View[uint16], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float64]
@@ -2010,8 +2010,8 @@ func (launcher CastU16F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastU16F64Args is a prepared launch of CastU16F64. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastU16F64Args is a prepared launch of CastU16F64. Its arguments can be set one by one between launches,
+// without allocating.
 type CastU16F64Args struct {
 	Launch *driver.Launch
 
@@ -2042,7 +2042,7 @@ func (launcher CastU16F64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastU16U8 launches the kernel cast_u16_u8.
 type CastU16U8 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastU16U8.
+// Kernel returns the kernel, or nil for a zero CastU16U8.
 func (launcher CastU16U8) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU16U8(kernel *driver.Kernel, err error) (CastU16U8, error) {
@@ -2058,14 +2058,14 @@ func (CastU16U8) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastU16U8) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint8], src driver.MemoryOf[uint16], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastU16U8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint8], src driver.View[uint16], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[uint8]
@@ -2074,8 +2074,8 @@ func (launcher CastU16U8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, src, n})
 }
 
-// CastU16U8Args is a prepared launch of CastU16U8. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastU16U8Args is a prepared launch of CastU16U8. Its arguments can be set one by one between launches,
+// without allocating.
 type CastU16U8Args struct {
 	Launch *driver.Launch
 
@@ -2106,7 +2106,7 @@ func (launcher CastU16U8) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[u
 // CastU16U32 launches the kernel cast_u16_u32.
 type CastU16U32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastU16U32.
+// Kernel returns the kernel, or nil for a zero CastU16U32.
 func (launcher CastU16U32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU16U32(kernel *driver.Kernel, err error) (CastU16U32, error) {
@@ -2122,14 +2122,14 @@ func (CastU16U32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastU16U32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], src driver.MemoryOf[uint16], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastU16U32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], src driver.View[uint16], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[uint32]
@@ -2138,8 +2138,8 @@ func (launcher CastU16U32) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastU16U32Args is a prepared launch of CastU16U32. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastU16U32Args is a prepared launch of CastU16U32. Its arguments can be set one by one between launches,
+// without allocating.
 type CastU16U32Args struct {
 	Launch *driver.Launch
 
@@ -2170,7 +2170,7 @@ func (launcher CastU16U32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastU16U64 launches the kernel cast_u16_u64.
 type CastU16U64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastU16U64.
+// Kernel returns the kernel, or nil for a zero CastU16U64.
 func (launcher CastU16U64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU16U64(kernel *driver.Kernel, err error) (CastU16U64, error) {
@@ -2186,14 +2186,14 @@ func (CastU16U64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastU16U64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], src driver.MemoryOf[uint16], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastU16U64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], src driver.View[uint16], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[uint64]
@@ -2202,8 +2202,8 @@ func (launcher CastU16U64) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastU16U64Args is a prepared launch of CastU16U64. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastU16U64Args is a prepared launch of CastU16U64. Its arguments can be set one by one between launches,
+// without allocating.
 type CastU16U64Args struct {
 	Launch *driver.Launch
 
@@ -2234,7 +2234,7 @@ func (launcher CastU16U64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastI32F16 launches the kernel cast_i32_f16.
 type CastI32F16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastI32F16.
+// Kernel returns the kernel, or nil for a zero CastI32F16.
 func (launcher CastI32F16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastI32F16(kernel *driver.Kernel, err error) (CastI32F16, error) {
@@ -2250,14 +2250,14 @@ func (CastI32F16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastI32F16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[int32], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastI32F16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], src driver.View[int32], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[F16]
@@ -2266,8 +2266,8 @@ func (launcher CastI32F16) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastI32F16Args is a prepared launch of CastI32F16. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastI32F16Args is a prepared launch of CastI32F16. Its arguments can be set one by one between launches,
+// without allocating.
 type CastI32F16Args struct {
 	Launch *driver.Launch
 
@@ -2298,7 +2298,7 @@ func (launcher CastI32F16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastI32BF16 launches the kernel cast_i32_bf16.
 type CastI32BF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastI32BF16.
+// Kernel returns the kernel, or nil for a zero CastI32BF16.
 func (launcher CastI32BF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastI32BF16(kernel *driver.Kernel, err error) (CastI32BF16, error) {
@@ -2314,14 +2314,14 @@ func (CastI32BF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastI32BF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[int32], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastI32BF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[int32], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[BF16]
@@ -2330,8 +2330,8 @@ func (launcher CastI32BF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driv
 	}{dst, src, n})
 }
 
-// CastI32BF16Args is a prepared launch of CastI32BF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastI32BF16Args is a prepared launch of CastI32BF16. Its arguments can be set one by one between launches,
+// without allocating.
 type CastI32BF16Args struct {
 	Launch *driver.Launch
 
@@ -2362,7 +2362,7 @@ func (launcher CastI32BF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf
 // CastI32F32 launches the kernel cast_i32_f32.
 type CastI32F32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastI32F32.
+// Kernel returns the kernel, or nil for a zero CastI32F32.
 func (launcher CastI32F32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastI32F32(kernel *driver.Kernel, err error) (CastI32F32, error) {
@@ -2378,14 +2378,14 @@ func (CastI32F32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastI32F32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[int32], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastI32F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[int32], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float32]
@@ -2394,8 +2394,8 @@ func (launcher CastI32F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastI32F32Args is a prepared launch of CastI32F32. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastI32F32Args is a prepared launch of CastI32F32. Its arguments can be set one by one between launches,
+// without allocating.
 type CastI32F32Args struct {
 	Launch *driver.Launch
 
@@ -2426,7 +2426,7 @@ func (launcher CastI32F32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastI32F64 launches the kernel cast_i32_f64.
 type CastI32F64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastI32F64.
+// Kernel returns the kernel, or nil for a zero CastI32F64.
 func (launcher CastI32F64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastI32F64(kernel *driver.Kernel, err error) (CastI32F64, error) {
@@ -2442,14 +2442,14 @@ func (CastI32F64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastI32F64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], src driver.MemoryOf[int32], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastI32F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], src driver.View[int32], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float64]
@@ -2458,8 +2458,8 @@ func (launcher CastI32F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastI32F64Args is a prepared launch of CastI32F64. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastI32F64Args is a prepared launch of CastI32F64. Its arguments can be set one by one between launches,
+// without allocating.
 type CastI32F64Args struct {
 	Launch *driver.Launch
 
@@ -2490,7 +2490,7 @@ func (launcher CastI32F64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastI32U64 launches the kernel cast_i32_u64.
 type CastI32U64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastI32U64.
+// Kernel returns the kernel, or nil for a zero CastI32U64.
 func (launcher CastI32U64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastI32U64(kernel *driver.Kernel, err error) (CastI32U64, error) {
@@ -2506,14 +2506,14 @@ func (CastI32U64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastI32U64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], src driver.MemoryOf[int32], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastI32U64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], src driver.View[int32], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[uint64]
@@ -2522,8 +2522,8 @@ func (launcher CastI32U64) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastI32U64Args is a prepared launch of CastI32U64. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastI32U64Args is a prepared launch of CastI32U64. Its arguments can be set one by one between launches,
+// without allocating.
 type CastI32U64Args struct {
 	Launch *driver.Launch
 
@@ -2554,7 +2554,7 @@ func (launcher CastI32U64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastU32F16 launches the kernel cast_u32_f16.
 type CastU32F16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastU32F16.
+// Kernel returns the kernel, or nil for a zero CastU32F16.
 func (launcher CastU32F16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU32F16(kernel *driver.Kernel, err error) (CastU32F16, error) {
@@ -2570,14 +2570,14 @@ func (CastU32F16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastU32F16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[uint32], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastU32F16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], src driver.View[uint32], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[F16]
@@ -2586,8 +2586,8 @@ func (launcher CastU32F16) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastU32F16Args is a prepared launch of CastU32F16. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastU32F16Args is a prepared launch of CastU32F16. Its arguments can be set one by one between launches,
+// without allocating.
 type CastU32F16Args struct {
 	Launch *driver.Launch
 
@@ -2618,7 +2618,7 @@ func (launcher CastU32F16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastU32BF16 launches the kernel cast_u32_bf16.
 type CastU32BF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastU32BF16.
+// Kernel returns the kernel, or nil for a zero CastU32BF16.
 func (launcher CastU32BF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU32BF16(kernel *driver.Kernel, err error) (CastU32BF16, error) {
@@ -2634,14 +2634,14 @@ func (CastU32BF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastU32BF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[uint32], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastU32BF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[uint32], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[BF16]
@@ -2650,8 +2650,8 @@ func (launcher CastU32BF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driv
 	}{dst, src, n})
 }
 
-// CastU32BF16Args is a prepared launch of CastU32BF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastU32BF16Args is a prepared launch of CastU32BF16. Its arguments can be set one by one between launches,
+// without allocating.
 type CastU32BF16Args struct {
 	Launch *driver.Launch
 
@@ -2682,7 +2682,7 @@ func (launcher CastU32BF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf
 // CastU32F32 launches the kernel cast_u32_f32.
 type CastU32F32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastU32F32.
+// Kernel returns the kernel, or nil for a zero CastU32F32.
 func (launcher CastU32F32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU32F32(kernel *driver.Kernel, err error) (CastU32F32, error) {
@@ -2698,14 +2698,14 @@ func (CastU32F32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastU32F32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[uint32], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastU32F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[uint32], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float32]
@@ -2714,8 +2714,8 @@ func (launcher CastU32F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastU32F32Args is a prepared launch of CastU32F32. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastU32F32Args is a prepared launch of CastU32F32. Its arguments can be set one by one between launches,
+// without allocating.
 type CastU32F32Args struct {
 	Launch *driver.Launch
 
@@ -2746,7 +2746,7 @@ func (launcher CastU32F32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastU32F64 launches the kernel cast_u32_f64.
 type CastU32F64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastU32F64.
+// Kernel returns the kernel, or nil for a zero CastU32F64.
 func (launcher CastU32F64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU32F64(kernel *driver.Kernel, err error) (CastU32F64, error) {
@@ -2762,14 +2762,14 @@ func (CastU32F64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastU32F64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], src driver.MemoryOf[uint32], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastU32F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], src driver.View[uint32], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float64]
@@ -2778,8 +2778,8 @@ func (launcher CastU32F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastU32F64Args is a prepared launch of CastU32F64. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastU32F64Args is a prepared launch of CastU32F64. Its arguments can be set one by one between launches,
+// without allocating.
 type CastU32F64Args struct {
 	Launch *driver.Launch
 
@@ -2810,7 +2810,7 @@ func (launcher CastU32F64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastU32U8 launches the kernel cast_u32_u8.
 type CastU32U8 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastU32U8.
+// Kernel returns the kernel, or nil for a zero CastU32U8.
 func (launcher CastU32U8) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU32U8(kernel *driver.Kernel, err error) (CastU32U8, error) {
@@ -2826,14 +2826,14 @@ func (CastU32U8) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastU32U8) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint8], src driver.MemoryOf[uint32], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastU32U8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint8], src driver.View[uint32], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[uint8]
@@ -2842,8 +2842,8 @@ func (launcher CastU32U8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, src, n})
 }
 
-// CastU32U8Args is a prepared launch of CastU32U8. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastU32U8Args is a prepared launch of CastU32U8. Its arguments can be set one by one between launches,
+// without allocating.
 type CastU32U8Args struct {
 	Launch *driver.Launch
 
@@ -2874,7 +2874,7 @@ func (launcher CastU32U8) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[u
 // CastU32U16 launches the kernel cast_u32_u16.
 type CastU32U16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastU32U16.
+// Kernel returns the kernel, or nil for a zero CastU32U16.
 func (launcher CastU32U16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU32U16(kernel *driver.Kernel, err error) (CastU32U16, error) {
@@ -2890,14 +2890,14 @@ func (CastU32U16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastU32U16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint16], src driver.MemoryOf[uint32], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastU32U16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint16], src driver.View[uint32], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[uint16]
@@ -2906,8 +2906,8 @@ func (launcher CastU32U16) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastU32U16Args is a prepared launch of CastU32U16. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastU32U16Args is a prepared launch of CastU32U16. Its arguments can be set one by one between launches,
+// without allocating.
 type CastU32U16Args struct {
 	Launch *driver.Launch
 
@@ -2938,7 +2938,7 @@ func (launcher CastU32U16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastU32U64 launches the kernel cast_u32_u64.
 type CastU32U64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastU32U64.
+// Kernel returns the kernel, or nil for a zero CastU32U64.
 func (launcher CastU32U64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU32U64(kernel *driver.Kernel, err error) (CastU32U64, error) {
@@ -2954,14 +2954,14 @@ func (CastU32U64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastU32U64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], src driver.MemoryOf[uint32], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastU32U64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], src driver.View[uint32], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[uint64]
@@ -2970,8 +2970,8 @@ func (launcher CastU32U64) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastU32U64Args is a prepared launch of CastU32U64. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastU32U64Args is a prepared launch of CastU32U64. Its arguments can be set one by one between launches,
+// without allocating.
 type CastU32U64Args struct {
 	Launch *driver.Launch
 
@@ -3002,7 +3002,7 @@ func (launcher CastU32U64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastI64F16 launches the kernel cast_i64_f16.
 type CastI64F16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastI64F16.
+// Kernel returns the kernel, or nil for a zero CastI64F16.
 func (launcher CastI64F16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastI64F16(kernel *driver.Kernel, err error) (CastI64F16, error) {
@@ -3018,14 +3018,14 @@ func (CastI64F16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastI64F16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[int64], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastI64F16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], src driver.View[int64], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[F16]
@@ -3034,8 +3034,8 @@ func (launcher CastI64F16) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastI64F16Args is a prepared launch of CastI64F16. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastI64F16Args is a prepared launch of CastI64F16. Its arguments can be set one by one between launches,
+// without allocating.
 type CastI64F16Args struct {
 	Launch *driver.Launch
 
@@ -3066,7 +3066,7 @@ func (launcher CastI64F16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastI64BF16 launches the kernel cast_i64_bf16.
 type CastI64BF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastI64BF16.
+// Kernel returns the kernel, or nil for a zero CastI64BF16.
 func (launcher CastI64BF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastI64BF16(kernel *driver.Kernel, err error) (CastI64BF16, error) {
@@ -3082,14 +3082,14 @@ func (CastI64BF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastI64BF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[int64], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastI64BF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[int64], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[BF16]
@@ -3098,8 +3098,8 @@ func (launcher CastI64BF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driv
 	}{dst, src, n})
 }
 
-// CastI64BF16Args is a prepared launch of CastI64BF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastI64BF16Args is a prepared launch of CastI64BF16. Its arguments can be set one by one between launches,
+// without allocating.
 type CastI64BF16Args struct {
 	Launch *driver.Launch
 
@@ -3130,7 +3130,7 @@ func (launcher CastI64BF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf
 // CastI64F32 launches the kernel cast_i64_f32.
 type CastI64F32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastI64F32.
+// Kernel returns the kernel, or nil for a zero CastI64F32.
 func (launcher CastI64F32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastI64F32(kernel *driver.Kernel, err error) (CastI64F32, error) {
@@ -3146,14 +3146,14 @@ func (CastI64F32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastI64F32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[int64], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastI64F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[int64], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float32]
@@ -3162,8 +3162,8 @@ func (launcher CastI64F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastI64F32Args is a prepared launch of CastI64F32. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastI64F32Args is a prepared launch of CastI64F32. Its arguments can be set one by one between launches,
+// without allocating.
 type CastI64F32Args struct {
 	Launch *driver.Launch
 
@@ -3194,7 +3194,7 @@ func (launcher CastI64F32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastI64F64 launches the kernel cast_i64_f64.
 type CastI64F64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastI64F64.
+// Kernel returns the kernel, or nil for a zero CastI64F64.
 func (launcher CastI64F64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastI64F64(kernel *driver.Kernel, err error) (CastI64F64, error) {
@@ -3210,14 +3210,14 @@ func (CastI64F64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastI64F64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], src driver.MemoryOf[int64], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastI64F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], src driver.View[int64], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float64]
@@ -3226,8 +3226,8 @@ func (launcher CastI64F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastI64F64Args is a prepared launch of CastI64F64. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastI64F64Args is a prepared launch of CastI64F64. Its arguments can be set one by one between launches,
+// without allocating.
 type CastI64F64Args struct {
 	Launch *driver.Launch
 
@@ -3258,7 +3258,7 @@ func (launcher CastI64F64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastU64F16 launches the kernel cast_u64_f16.
 type CastU64F16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastU64F16.
+// Kernel returns the kernel, or nil for a zero CastU64F16.
 func (launcher CastU64F16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU64F16(kernel *driver.Kernel, err error) (CastU64F16, error) {
@@ -3274,14 +3274,14 @@ func (CastU64F16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastU64F16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[uint64], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastU64F16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], src driver.View[uint64], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[F16]
@@ -3290,8 +3290,8 @@ func (launcher CastU64F16) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastU64F16Args is a prepared launch of CastU64F16. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastU64F16Args is a prepared launch of CastU64F16. Its arguments can be set one by one between launches,
+// without allocating.
 type CastU64F16Args struct {
 	Launch *driver.Launch
 
@@ -3322,7 +3322,7 @@ func (launcher CastU64F16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastU64BF16 launches the kernel cast_u64_bf16.
 type CastU64BF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastU64BF16.
+// Kernel returns the kernel, or nil for a zero CastU64BF16.
 func (launcher CastU64BF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU64BF16(kernel *driver.Kernel, err error) (CastU64BF16, error) {
@@ -3338,14 +3338,14 @@ func (CastU64BF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastU64BF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[uint64], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastU64BF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[uint64], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[BF16]
@@ -3354,8 +3354,8 @@ func (launcher CastU64BF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driv
 	}{dst, src, n})
 }
 
-// CastU64BF16Args is a prepared launch of CastU64BF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastU64BF16Args is a prepared launch of CastU64BF16. Its arguments can be set one by one between launches,
+// without allocating.
 type CastU64BF16Args struct {
 	Launch *driver.Launch
 
@@ -3386,7 +3386,7 @@ func (launcher CastU64BF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf
 // CastU64F32 launches the kernel cast_u64_f32.
 type CastU64F32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastU64F32.
+// Kernel returns the kernel, or nil for a zero CastU64F32.
 func (launcher CastU64F32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU64F32(kernel *driver.Kernel, err error) (CastU64F32, error) {
@@ -3402,14 +3402,14 @@ func (CastU64F32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastU64F32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[uint64], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastU64F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[uint64], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float32]
@@ -3418,8 +3418,8 @@ func (launcher CastU64F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastU64F32Args is a prepared launch of CastU64F32. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastU64F32Args is a prepared launch of CastU64F32. Its arguments can be set one by one between launches,
+// without allocating.
 type CastU64F32Args struct {
 	Launch *driver.Launch
 
@@ -3450,7 +3450,7 @@ func (launcher CastU64F32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastU64F64 launches the kernel cast_u64_f64.
 type CastU64F64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastU64F64.
+// Kernel returns the kernel, or nil for a zero CastU64F64.
 func (launcher CastU64F64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU64F64(kernel *driver.Kernel, err error) (CastU64F64, error) {
@@ -3466,14 +3466,14 @@ func (CastU64F64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastU64F64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], src driver.MemoryOf[uint64], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastU64F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], src driver.View[uint64], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float64]
@@ -3482,8 +3482,8 @@ func (launcher CastU64F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastU64F64Args is a prepared launch of CastU64F64. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastU64F64Args is a prepared launch of CastU64F64. Its arguments can be set one by one between launches,
+// without allocating.
 type CastU64F64Args struct {
 	Launch *driver.Launch
 
@@ -3514,7 +3514,7 @@ func (launcher CastU64F64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastU64U8 launches the kernel cast_u64_u8.
 type CastU64U8 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastU64U8.
+// Kernel returns the kernel, or nil for a zero CastU64U8.
 func (launcher CastU64U8) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU64U8(kernel *driver.Kernel, err error) (CastU64U8, error) {
@@ -3530,14 +3530,14 @@ func (CastU64U8) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastU64U8) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint8], src driver.MemoryOf[uint64], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastU64U8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint8], src driver.View[uint64], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[uint8]
@@ -3546,8 +3546,8 @@ func (launcher CastU64U8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, src, n})
 }
 
-// CastU64U8Args is a prepared launch of CastU64U8. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastU64U8Args is a prepared launch of CastU64U8. Its arguments can be set one by one between launches,
+// without allocating.
 type CastU64U8Args struct {
 	Launch *driver.Launch
 
@@ -3578,7 +3578,7 @@ func (launcher CastU64U8) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[u
 // CastU64U16 launches the kernel cast_u64_u16.
 type CastU64U16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastU64U16.
+// Kernel returns the kernel, or nil for a zero CastU64U16.
 func (launcher CastU64U16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU64U16(kernel *driver.Kernel, err error) (CastU64U16, error) {
@@ -3594,14 +3594,14 @@ func (CastU64U16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastU64U16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint16], src driver.MemoryOf[uint64], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastU64U16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint16], src driver.View[uint64], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[uint16]
@@ -3610,8 +3610,8 @@ func (launcher CastU64U16) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastU64U16Args is a prepared launch of CastU64U16. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastU64U16Args is a prepared launch of CastU64U16. Its arguments can be set one by one between launches,
+// without allocating.
 type CastU64U16Args struct {
 	Launch *driver.Launch
 
@@ -3642,7 +3642,7 @@ func (launcher CastU64U16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastU64U32 launches the kernel cast_u64_u32.
 type CastU64U32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CastU64U32.
+// Kernel returns the kernel, or nil for a zero CastU64U32.
 func (launcher CastU64U32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU64U32(kernel *driver.Kernel, err error) (CastU64U32, error) {
@@ -3658,14 +3658,14 @@ func (CastU64U32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher CastU64U32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], src driver.MemoryOf[uint64], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher CastU64U32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], src driver.View[uint64], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[uint32]
@@ -3674,8 +3674,8 @@ func (launcher CastU64U32) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastU64U32Args is a prepared launch of CastU64U32. Its arguments can be set one by one,
-// without allocating, between launches.
+// CastU64U32Args is a prepared launch of CastU64U32. Its arguments can be set one by one between launches,
+// without allocating.
 type CastU64U32Args struct {
 	Launch *driver.Launch
 
@@ -3706,7 +3706,7 @@ func (launcher CastU64U32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CopyB8 launches the kernel copy_b8.
 type CopyB8 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CopyB8.
+// Kernel returns the kernel, or nil for a zero CopyB8.
 func (launcher CopyB8) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCopyB8(kernel *driver.Kernel, err error) (CopyB8, error) {
@@ -3722,24 +3722,23 @@ func (CopyB8) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher CopyB8) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint8], src driver.MemoryOf[uint8], n uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher CopyB8) Op(cfg driver.LaunchConfig, dst, src driver.MemoryOf[uint8], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher CopyB8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint8], src driver.View[uint8], n uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher CopyB8) Do(on driver.Doer, cfg driver.LaunchConfig, dst, src driver.View[uint8], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst driver.View[uint8]
-		src driver.View[uint8]
-		n   uint64
+		dst, src driver.View[uint8]
+		n        uint64
 	}{dst, src, n})
 }
 
-// CopyB8Args is a prepared launch of CopyB8. Its arguments can be set one by one,
-// without allocating, between launches.
+// CopyB8Args is a prepared launch of CopyB8. Its arguments can be set one by one between launches,
+// without allocating.
 type CopyB8Args struct {
 	Launch *driver.Launch
 
@@ -3749,7 +3748,7 @@ type CopyB8Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher CopyB8) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint8], src driver.MemoryOf[uint8], n uint64) (*CopyB8Args, error) {
+func (launcher CopyB8) Prepare(cfg driver.LaunchConfig, dst, src driver.MemoryOf[uint8], n uint64) (*CopyB8Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
 		return nil, err
@@ -3770,7 +3769,7 @@ func (launcher CopyB8) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint
 // CopyB16 launches the kernel copy_b16.
 type CopyB16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CopyB16.
+// Kernel returns the kernel, or nil for a zero CopyB16.
 func (launcher CopyB16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCopyB16(kernel *driver.Kernel, err error) (CopyB16, error) {
@@ -3786,24 +3785,23 @@ func (CopyB16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher CopyB16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint16], src driver.MemoryOf[uint16], n uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher CopyB16) Op(cfg driver.LaunchConfig, dst, src driver.MemoryOf[uint16], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher CopyB16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint16], src driver.View[uint16], n uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher CopyB16) Do(on driver.Doer, cfg driver.LaunchConfig, dst, src driver.View[uint16], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst driver.View[uint16]
-		src driver.View[uint16]
-		n   uint64
+		dst, src driver.View[uint16]
+		n        uint64
 	}{dst, src, n})
 }
 
-// CopyB16Args is a prepared launch of CopyB16. Its arguments can be set one by one,
-// without allocating, between launches.
+// CopyB16Args is a prepared launch of CopyB16. Its arguments can be set one by one between launches,
+// without allocating.
 type CopyB16Args struct {
 	Launch *driver.Launch
 
@@ -3813,7 +3811,7 @@ type CopyB16Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher CopyB16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint16], src driver.MemoryOf[uint16], n uint64) (*CopyB16Args, error) {
+func (launcher CopyB16) Prepare(cfg driver.LaunchConfig, dst, src driver.MemoryOf[uint16], n uint64) (*CopyB16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
 		return nil, err
@@ -3834,7 +3832,7 @@ func (launcher CopyB16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uin
 // CopyB32 launches the kernel copy_b32.
 type CopyB32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CopyB32.
+// Kernel returns the kernel, or nil for a zero CopyB32.
 func (launcher CopyB32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCopyB32(kernel *driver.Kernel, err error) (CopyB32, error) {
@@ -3850,24 +3848,23 @@ func (CopyB32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher CopyB32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], src driver.MemoryOf[uint32], n uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher CopyB32) Op(cfg driver.LaunchConfig, dst, src driver.MemoryOf[uint32], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher CopyB32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], src driver.View[uint32], n uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher CopyB32) Do(on driver.Doer, cfg driver.LaunchConfig, dst, src driver.View[uint32], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst driver.View[uint32]
-		src driver.View[uint32]
-		n   uint64
+		dst, src driver.View[uint32]
+		n        uint64
 	}{dst, src, n})
 }
 
-// CopyB32Args is a prepared launch of CopyB32. Its arguments can be set one by one,
-// without allocating, between launches.
+// CopyB32Args is a prepared launch of CopyB32. Its arguments can be set one by one between launches,
+// without allocating.
 type CopyB32Args struct {
 	Launch *driver.Launch
 
@@ -3877,7 +3874,7 @@ type CopyB32Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher CopyB32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], src driver.MemoryOf[uint32], n uint64) (*CopyB32Args, error) {
+func (launcher CopyB32) Prepare(cfg driver.LaunchConfig, dst, src driver.MemoryOf[uint32], n uint64) (*CopyB32Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
 		return nil, err
@@ -3898,7 +3895,7 @@ func (launcher CopyB32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uin
 // CopyB64 launches the kernel copy_b64.
 type CopyB64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero CopyB64.
+// Kernel returns the kernel, or nil for a zero CopyB64.
 func (launcher CopyB64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCopyB64(kernel *driver.Kernel, err error) (CopyB64, error) {
@@ -3914,24 +3911,23 @@ func (CopyB64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher CopyB64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], src driver.MemoryOf[uint64], n uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher CopyB64) Op(cfg driver.LaunchConfig, dst, src driver.MemoryOf[uint64], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher CopyB64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], src driver.View[uint64], n uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher CopyB64) Do(on driver.Doer, cfg driver.LaunchConfig, dst, src driver.View[uint64], n uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst driver.View[uint64]
-		src driver.View[uint64]
-		n   uint64
+		dst, src driver.View[uint64]
+		n        uint64
 	}{dst, src, n})
 }
 
-// CopyB64Args is a prepared launch of CopyB64. Its arguments can be set one by one,
-// without allocating, between launches.
+// CopyB64Args is a prepared launch of CopyB64. Its arguments can be set one by one between launches,
+// without allocating.
 type CopyB64Args struct {
 	Launch *driver.Launch
 
@@ -3941,7 +3937,7 @@ type CopyB64Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher CopyB64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], src driver.MemoryOf[uint64], n uint64) (*CopyB64Args, error) {
+func (launcher CopyB64) Prepare(cfg driver.LaunchConfig, dst, src driver.MemoryOf[uint64], n uint64) (*CopyB64Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
 		return nil, err

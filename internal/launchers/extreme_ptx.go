@@ -128,7 +128,7 @@ func MinRowsI64In(c *driver.Context) (MinRowsI64, error) {
 // MaxRowsF32 launches the kernel max_rows_f32.
 type MaxRowsF32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MaxRowsF32.
+// Kernel returns the kernel, or nil for a zero MaxRowsF32.
 func (launcher MaxRowsF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMaxRowsF32(kernel *driver.Kernel, err error) (MaxRowsF32, error) {
@@ -144,28 +144,25 @@ func (MaxRowsF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher MaxRowsF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[float32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher MaxRowsF32) Op(cfg driver.LaunchConfig, dst, src driver.MemoryOf[float32], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher MaxRowsF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[float32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher MaxRowsF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst, src driver.View[float32], rows, cols, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst   driver.View[float32]
-		src   driver.View[float32]
-		rows  uint64
-		cols  uint64
-		pitch uint64
-		parts uint32
-		work  driver.View[uint64]
+		dst, src          driver.View[float32]
+		rows, cols, pitch uint64
+		parts             uint32
+		work              driver.View[uint64]
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// MaxRowsF32Args is a prepared launch of MaxRowsF32. Its arguments can be set one by one,
-// without allocating, between launches.
+// MaxRowsF32Args is a prepared launch of MaxRowsF32. Its arguments can be set one by one between launches,
+// without allocating.
 type MaxRowsF32Args struct {
 	Launch *driver.Launch
 
@@ -179,7 +176,7 @@ type MaxRowsF32Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher MaxRowsF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[float32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*MaxRowsF32Args, error) {
+func (launcher MaxRowsF32) Prepare(cfg driver.LaunchConfig, dst, src driver.MemoryOf[float32], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*MaxRowsF32Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {
 		return nil, err
@@ -212,7 +209,7 @@ func (launcher MaxRowsF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // MinRowsF32 launches the kernel min_rows_f32.
 type MinRowsF32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MinRowsF32.
+// Kernel returns the kernel, or nil for a zero MinRowsF32.
 func (launcher MinRowsF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMinRowsF32(kernel *driver.Kernel, err error) (MinRowsF32, error) {
@@ -228,28 +225,25 @@ func (MinRowsF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher MinRowsF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[float32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher MinRowsF32) Op(cfg driver.LaunchConfig, dst, src driver.MemoryOf[float32], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher MinRowsF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[float32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher MinRowsF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst, src driver.View[float32], rows, cols, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst   driver.View[float32]
-		src   driver.View[float32]
-		rows  uint64
-		cols  uint64
-		pitch uint64
-		parts uint32
-		work  driver.View[uint64]
+		dst, src          driver.View[float32]
+		rows, cols, pitch uint64
+		parts             uint32
+		work              driver.View[uint64]
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// MinRowsF32Args is a prepared launch of MinRowsF32. Its arguments can be set one by one,
-// without allocating, between launches.
+// MinRowsF32Args is a prepared launch of MinRowsF32. Its arguments can be set one by one between launches,
+// without allocating.
 type MinRowsF32Args struct {
 	Launch *driver.Launch
 
@@ -263,7 +257,7 @@ type MinRowsF32Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher MinRowsF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[float32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*MinRowsF32Args, error) {
+func (launcher MinRowsF32) Prepare(cfg driver.LaunchConfig, dst, src driver.MemoryOf[float32], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*MinRowsF32Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {
 		return nil, err
@@ -296,7 +290,7 @@ func (launcher MinRowsF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // MaxRowsF16 launches the kernel max_rows_f16.
 type MaxRowsF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MaxRowsF16.
+// Kernel returns the kernel, or nil for a zero MaxRowsF16.
 func (launcher MaxRowsF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMaxRowsF16(kernel *driver.Kernel, err error) (MaxRowsF16, error) {
@@ -312,28 +306,25 @@ func (MaxRowsF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher MaxRowsF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[F16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher MaxRowsF16) Op(cfg driver.LaunchConfig, dst, src driver.MemoryOf[F16], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher MaxRowsF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], src driver.View[F16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher MaxRowsF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst, src driver.View[F16], rows, cols, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst   driver.View[F16]
-		src   driver.View[F16]
-		rows  uint64
-		cols  uint64
-		pitch uint64
-		parts uint32
-		work  driver.View[uint64]
+		dst, src          driver.View[F16]
+		rows, cols, pitch uint64
+		parts             uint32
+		work              driver.View[uint64]
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// MaxRowsF16Args is a prepared launch of MaxRowsF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// MaxRowsF16Args is a prepared launch of MaxRowsF16. Its arguments can be set one by one between launches,
+// without allocating.
 type MaxRowsF16Args struct {
 	Launch *driver.Launch
 
@@ -347,7 +338,7 @@ type MaxRowsF16Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher MaxRowsF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[F16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*MaxRowsF16Args, error) {
+func (launcher MaxRowsF16) Prepare(cfg driver.LaunchConfig, dst, src driver.MemoryOf[F16], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*MaxRowsF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {
 		return nil, err
@@ -380,7 +371,7 @@ func (launcher MaxRowsF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // MinRowsF16 launches the kernel min_rows_f16.
 type MinRowsF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MinRowsF16.
+// Kernel returns the kernel, or nil for a zero MinRowsF16.
 func (launcher MinRowsF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMinRowsF16(kernel *driver.Kernel, err error) (MinRowsF16, error) {
@@ -396,28 +387,25 @@ func (MinRowsF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher MinRowsF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[F16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher MinRowsF16) Op(cfg driver.LaunchConfig, dst, src driver.MemoryOf[F16], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher MinRowsF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], src driver.View[F16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher MinRowsF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst, src driver.View[F16], rows, cols, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst   driver.View[F16]
-		src   driver.View[F16]
-		rows  uint64
-		cols  uint64
-		pitch uint64
-		parts uint32
-		work  driver.View[uint64]
+		dst, src          driver.View[F16]
+		rows, cols, pitch uint64
+		parts             uint32
+		work              driver.View[uint64]
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// MinRowsF16Args is a prepared launch of MinRowsF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// MinRowsF16Args is a prepared launch of MinRowsF16. Its arguments can be set one by one between launches,
+// without allocating.
 type MinRowsF16Args struct {
 	Launch *driver.Launch
 
@@ -431,7 +419,7 @@ type MinRowsF16Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher MinRowsF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[F16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*MinRowsF16Args, error) {
+func (launcher MinRowsF16) Prepare(cfg driver.LaunchConfig, dst, src driver.MemoryOf[F16], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*MinRowsF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {
 		return nil, err
@@ -464,7 +452,7 @@ func (launcher MinRowsF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // MaxRowsBF16 launches the kernel max_rows_bf16.
 type MaxRowsBF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MaxRowsBF16.
+// Kernel returns the kernel, or nil for a zero MaxRowsBF16.
 func (launcher MaxRowsBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMaxRowsBF16(kernel *driver.Kernel, err error) (MaxRowsBF16, error) {
@@ -480,28 +468,25 @@ func (MaxRowsBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher MaxRowsBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[BF16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher MaxRowsBF16) Op(cfg driver.LaunchConfig, dst, src driver.MemoryOf[BF16], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher MaxRowsBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[BF16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher MaxRowsBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst, src driver.View[BF16], rows, cols, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst   driver.View[BF16]
-		src   driver.View[BF16]
-		rows  uint64
-		cols  uint64
-		pitch uint64
-		parts uint32
-		work  driver.View[uint64]
+		dst, src          driver.View[BF16]
+		rows, cols, pitch uint64
+		parts             uint32
+		work              driver.View[uint64]
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// MaxRowsBF16Args is a prepared launch of MaxRowsBF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// MaxRowsBF16Args is a prepared launch of MaxRowsBF16. Its arguments can be set one by one between launches,
+// without allocating.
 type MaxRowsBF16Args struct {
 	Launch *driver.Launch
 
@@ -515,7 +500,7 @@ type MaxRowsBF16Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher MaxRowsBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[BF16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*MaxRowsBF16Args, error) {
+func (launcher MaxRowsBF16) Prepare(cfg driver.LaunchConfig, dst, src driver.MemoryOf[BF16], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*MaxRowsBF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {
 		return nil, err
@@ -548,7 +533,7 @@ func (launcher MaxRowsBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf
 // MinRowsBF16 launches the kernel min_rows_bf16.
 type MinRowsBF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MinRowsBF16.
+// Kernel returns the kernel, or nil for a zero MinRowsBF16.
 func (launcher MinRowsBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMinRowsBF16(kernel *driver.Kernel, err error) (MinRowsBF16, error) {
@@ -564,28 +549,25 @@ func (MinRowsBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher MinRowsBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[BF16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher MinRowsBF16) Op(cfg driver.LaunchConfig, dst, src driver.MemoryOf[BF16], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher MinRowsBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[BF16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher MinRowsBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst, src driver.View[BF16], rows, cols, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst   driver.View[BF16]
-		src   driver.View[BF16]
-		rows  uint64
-		cols  uint64
-		pitch uint64
-		parts uint32
-		work  driver.View[uint64]
+		dst, src          driver.View[BF16]
+		rows, cols, pitch uint64
+		parts             uint32
+		work              driver.View[uint64]
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// MinRowsBF16Args is a prepared launch of MinRowsBF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// MinRowsBF16Args is a prepared launch of MinRowsBF16. Its arguments can be set one by one between launches,
+// without allocating.
 type MinRowsBF16Args struct {
 	Launch *driver.Launch
 
@@ -599,7 +581,7 @@ type MinRowsBF16Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher MinRowsBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[BF16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*MinRowsBF16Args, error) {
+func (launcher MinRowsBF16) Prepare(cfg driver.LaunchConfig, dst, src driver.MemoryOf[BF16], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*MinRowsBF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {
 		return nil, err
@@ -632,7 +614,7 @@ func (launcher MinRowsBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf
 // MaxRowsF64 launches the kernel max_rows_f64.
 type MaxRowsF64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MaxRowsF64.
+// Kernel returns the kernel, or nil for a zero MaxRowsF64.
 func (launcher MaxRowsF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMaxRowsF64(kernel *driver.Kernel, err error) (MaxRowsF64, error) {
@@ -648,28 +630,25 @@ func (MaxRowsF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher MaxRowsF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], src driver.MemoryOf[float64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher MaxRowsF64) Op(cfg driver.LaunchConfig, dst, src driver.MemoryOf[float64], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher MaxRowsF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], src driver.View[float64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher MaxRowsF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst, src driver.View[float64], rows, cols, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst   driver.View[float64]
-		src   driver.View[float64]
-		rows  uint64
-		cols  uint64
-		pitch uint64
-		parts uint32
-		work  driver.View[uint64]
+		dst, src          driver.View[float64]
+		rows, cols, pitch uint64
+		parts             uint32
+		work              driver.View[uint64]
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// MaxRowsF64Args is a prepared launch of MaxRowsF64. Its arguments can be set one by one,
-// without allocating, between launches.
+// MaxRowsF64Args is a prepared launch of MaxRowsF64. Its arguments can be set one by one between launches,
+// without allocating.
 type MaxRowsF64Args struct {
 	Launch *driver.Launch
 
@@ -683,7 +662,7 @@ type MaxRowsF64Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher MaxRowsF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], src driver.MemoryOf[float64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*MaxRowsF64Args, error) {
+func (launcher MaxRowsF64) Prepare(cfg driver.LaunchConfig, dst, src driver.MemoryOf[float64], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*MaxRowsF64Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {
 		return nil, err
@@ -716,7 +695,7 @@ func (launcher MaxRowsF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // MinRowsF64 launches the kernel min_rows_f64.
 type MinRowsF64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MinRowsF64.
+// Kernel returns the kernel, or nil for a zero MinRowsF64.
 func (launcher MinRowsF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMinRowsF64(kernel *driver.Kernel, err error) (MinRowsF64, error) {
@@ -732,28 +711,25 @@ func (MinRowsF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher MinRowsF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], src driver.MemoryOf[float64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher MinRowsF64) Op(cfg driver.LaunchConfig, dst, src driver.MemoryOf[float64], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher MinRowsF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], src driver.View[float64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher MinRowsF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst, src driver.View[float64], rows, cols, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst   driver.View[float64]
-		src   driver.View[float64]
-		rows  uint64
-		cols  uint64
-		pitch uint64
-		parts uint32
-		work  driver.View[uint64]
+		dst, src          driver.View[float64]
+		rows, cols, pitch uint64
+		parts             uint32
+		work              driver.View[uint64]
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// MinRowsF64Args is a prepared launch of MinRowsF64. Its arguments can be set one by one,
-// without allocating, between launches.
+// MinRowsF64Args is a prepared launch of MinRowsF64. Its arguments can be set one by one between launches,
+// without allocating.
 type MinRowsF64Args struct {
 	Launch *driver.Launch
 
@@ -767,7 +743,7 @@ type MinRowsF64Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher MinRowsF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], src driver.MemoryOf[float64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*MinRowsF64Args, error) {
+func (launcher MinRowsF64) Prepare(cfg driver.LaunchConfig, dst, src driver.MemoryOf[float64], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*MinRowsF64Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {
 		return nil, err
@@ -800,7 +776,7 @@ func (launcher MinRowsF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // MaxRowsI32 launches the kernel max_rows_i32.
 type MaxRowsI32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MaxRowsI32.
+// Kernel returns the kernel, or nil for a zero MaxRowsI32.
 func (launcher MaxRowsI32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMaxRowsI32(kernel *driver.Kernel, err error) (MaxRowsI32, error) {
@@ -816,28 +792,25 @@ func (MaxRowsI32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher MaxRowsI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], src driver.MemoryOf[int32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher MaxRowsI32) Op(cfg driver.LaunchConfig, dst, src driver.MemoryOf[int32], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher MaxRowsI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], src driver.View[int32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher MaxRowsI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst, src driver.View[int32], rows, cols, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst   driver.View[int32]
-		src   driver.View[int32]
-		rows  uint64
-		cols  uint64
-		pitch uint64
-		parts uint32
-		work  driver.View[uint64]
+		dst, src          driver.View[int32]
+		rows, cols, pitch uint64
+		parts             uint32
+		work              driver.View[uint64]
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// MaxRowsI32Args is a prepared launch of MaxRowsI32. Its arguments can be set one by one,
-// without allocating, between launches.
+// MaxRowsI32Args is a prepared launch of MaxRowsI32. Its arguments can be set one by one between launches,
+// without allocating.
 type MaxRowsI32Args struct {
 	Launch *driver.Launch
 
@@ -851,7 +824,7 @@ type MaxRowsI32Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher MaxRowsI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], src driver.MemoryOf[int32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*MaxRowsI32Args, error) {
+func (launcher MaxRowsI32) Prepare(cfg driver.LaunchConfig, dst, src driver.MemoryOf[int32], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*MaxRowsI32Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {
 		return nil, err
@@ -884,7 +857,7 @@ func (launcher MaxRowsI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // MinRowsI32 launches the kernel min_rows_i32.
 type MinRowsI32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MinRowsI32.
+// Kernel returns the kernel, or nil for a zero MinRowsI32.
 func (launcher MinRowsI32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMinRowsI32(kernel *driver.Kernel, err error) (MinRowsI32, error) {
@@ -900,28 +873,25 @@ func (MinRowsI32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher MinRowsI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], src driver.MemoryOf[int32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher MinRowsI32) Op(cfg driver.LaunchConfig, dst, src driver.MemoryOf[int32], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher MinRowsI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], src driver.View[int32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher MinRowsI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst, src driver.View[int32], rows, cols, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst   driver.View[int32]
-		src   driver.View[int32]
-		rows  uint64
-		cols  uint64
-		pitch uint64
-		parts uint32
-		work  driver.View[uint64]
+		dst, src          driver.View[int32]
+		rows, cols, pitch uint64
+		parts             uint32
+		work              driver.View[uint64]
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// MinRowsI32Args is a prepared launch of MinRowsI32. Its arguments can be set one by one,
-// without allocating, between launches.
+// MinRowsI32Args is a prepared launch of MinRowsI32. Its arguments can be set one by one between launches,
+// without allocating.
 type MinRowsI32Args struct {
 	Launch *driver.Launch
 
@@ -935,7 +905,7 @@ type MinRowsI32Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher MinRowsI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], src driver.MemoryOf[int32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*MinRowsI32Args, error) {
+func (launcher MinRowsI32) Prepare(cfg driver.LaunchConfig, dst, src driver.MemoryOf[int32], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*MinRowsI32Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {
 		return nil, err
@@ -968,7 +938,7 @@ func (launcher MinRowsI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // MaxRowsI64 launches the kernel max_rows_i64.
 type MaxRowsI64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MaxRowsI64.
+// Kernel returns the kernel, or nil for a zero MaxRowsI64.
 func (launcher MaxRowsI64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMaxRowsI64(kernel *driver.Kernel, err error) (MaxRowsI64, error) {
@@ -984,28 +954,25 @@ func (MaxRowsI64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher MaxRowsI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[int64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher MaxRowsI64) Op(cfg driver.LaunchConfig, dst, src driver.MemoryOf[int64], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher MaxRowsI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], src driver.View[int64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher MaxRowsI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst, src driver.View[int64], rows, cols, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst   driver.View[int64]
-		src   driver.View[int64]
-		rows  uint64
-		cols  uint64
-		pitch uint64
-		parts uint32
-		work  driver.View[uint64]
+		dst, src          driver.View[int64]
+		rows, cols, pitch uint64
+		parts             uint32
+		work              driver.View[uint64]
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// MaxRowsI64Args is a prepared launch of MaxRowsI64. Its arguments can be set one by one,
-// without allocating, between launches.
+// MaxRowsI64Args is a prepared launch of MaxRowsI64. Its arguments can be set one by one between launches,
+// without allocating.
 type MaxRowsI64Args struct {
 	Launch *driver.Launch
 
@@ -1019,7 +986,7 @@ type MaxRowsI64Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher MaxRowsI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[int64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*MaxRowsI64Args, error) {
+func (launcher MaxRowsI64) Prepare(cfg driver.LaunchConfig, dst, src driver.MemoryOf[int64], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*MaxRowsI64Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {
 		return nil, err
@@ -1052,7 +1019,7 @@ func (launcher MaxRowsI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // MinRowsI64 launches the kernel min_rows_i64.
 type MinRowsI64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MinRowsI64.
+// Kernel returns the kernel, or nil for a zero MinRowsI64.
 func (launcher MinRowsI64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMinRowsI64(kernel *driver.Kernel, err error) (MinRowsI64, error) {
@@ -1068,28 +1035,25 @@ func (MinRowsI64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher MinRowsI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[int64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher MinRowsI64) Op(cfg driver.LaunchConfig, dst, src driver.MemoryOf[int64], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher MinRowsI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], src driver.View[int64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher MinRowsI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst, src driver.View[int64], rows, cols, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst   driver.View[int64]
-		src   driver.View[int64]
-		rows  uint64
-		cols  uint64
-		pitch uint64
-		parts uint32
-		work  driver.View[uint64]
+		dst, src          driver.View[int64]
+		rows, cols, pitch uint64
+		parts             uint32
+		work              driver.View[uint64]
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// MinRowsI64Args is a prepared launch of MinRowsI64. Its arguments can be set one by one,
-// without allocating, between launches.
+// MinRowsI64Args is a prepared launch of MinRowsI64. Its arguments can be set one by one between launches,
+// without allocating.
 type MinRowsI64Args struct {
 	Launch *driver.Launch
 
@@ -1103,7 +1067,7 @@ type MinRowsI64Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher MinRowsI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[int64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*MinRowsI64Args, error) {
+func (launcher MinRowsI64) Prepare(cfg driver.LaunchConfig, dst, src driver.MemoryOf[int64], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*MinRowsI64Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {
 		return nil, err

@@ -56,7 +56,7 @@ func FillB64In(c *driver.Context) (FillB64, error) {
 // FillB8 launches the kernel fill_b8.
 type FillB8 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero FillB8.
+// Kernel returns the kernel, or nil for a zero FillB8.
 func (launcher FillB8) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newFillB8(kernel *driver.Kernel, err error) (FillB8, error) {
@@ -72,14 +72,14 @@ func (FillB8) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher FillB8) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint8], n uint64, value uint8) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, value)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher FillB8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint8], n uint64, value uint8) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst   driver.View[uint8]
@@ -88,8 +88,8 @@ func (launcher FillB8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, value})
 }
 
-// FillB8Args is a prepared launch of FillB8. Its arguments can be set one by one,
-// without allocating, between launches.
+// FillB8Args is a prepared launch of FillB8. Its arguments can be set one by one between launches,
+// without allocating.
 type FillB8Args struct {
 	Launch *driver.Launch
 
@@ -120,7 +120,7 @@ func (launcher FillB8) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint
 // FillB16 launches the kernel fill_b16.
 type FillB16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero FillB16.
+// Kernel returns the kernel, or nil for a zero FillB16.
 func (launcher FillB16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newFillB16(kernel *driver.Kernel, err error) (FillB16, error) {
@@ -136,14 +136,14 @@ func (FillB16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher FillB16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint16], n uint64, value uint16) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, value)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher FillB16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint16], n uint64, value uint16) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst   driver.View[uint16]
@@ -152,8 +152,8 @@ func (launcher FillB16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, value})
 }
 
-// FillB16Args is a prepared launch of FillB16. Its arguments can be set one by one,
-// without allocating, between launches.
+// FillB16Args is a prepared launch of FillB16. Its arguments can be set one by one between launches,
+// without allocating.
 type FillB16Args struct {
 	Launch *driver.Launch
 
@@ -184,7 +184,7 @@ func (launcher FillB16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uin
 // FillB32 launches the kernel fill_b32.
 type FillB32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero FillB32.
+// Kernel returns the kernel, or nil for a zero FillB32.
 func (launcher FillB32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newFillB32(kernel *driver.Kernel, err error) (FillB32, error) {
@@ -200,14 +200,14 @@ func (FillB32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher FillB32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, value uint32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, value)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher FillB32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, value uint32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst   driver.View[uint32]
@@ -216,8 +216,8 @@ func (launcher FillB32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, value})
 }
 
-// FillB32Args is a prepared launch of FillB32. Its arguments can be set one by one,
-// without allocating, between launches.
+// FillB32Args is a prepared launch of FillB32. Its arguments can be set one by one between launches,
+// without allocating.
 type FillB32Args struct {
 	Launch *driver.Launch
 
@@ -248,7 +248,7 @@ func (launcher FillB32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uin
 // FillB64 launches the kernel fill_b64.
 type FillB64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero FillB64.
+// Kernel returns the kernel, or nil for a zero FillB64.
 func (launcher FillB64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newFillB64(kernel *driver.Kernel, err error) (FillB64, error) {
@@ -264,24 +264,23 @@ func (FillB64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher FillB64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, value uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher FillB64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n, value uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, value)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher FillB64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n uint64, value uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher FillB64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n, value uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst   driver.View[uint64]
-		n     uint64
-		value uint64
+		dst      driver.View[uint64]
+		n, value uint64
 	}{dst, n, value})
 }
 
-// FillB64Args is a prepared launch of FillB64. Its arguments can be set one by one,
-// without allocating, between launches.
+// FillB64Args is a prepared launch of FillB64. Its arguments can be set one by one between launches,
+// without allocating.
 type FillB64Args struct {
 	Launch *driver.Launch
 
@@ -291,7 +290,7 @@ type FillB64Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher FillB64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, value uint64) (*FillB64Args, error) {
+func (launcher FillB64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n, value uint64) (*FillB64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, value)
 	if err != nil {
 		return nil, err

@@ -38,7 +38,7 @@ func GatherI64In(c *driver.Context) (GatherI64, error) {
 // GatherI32 launches the kernel gather_i32.
 type GatherI32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero GatherI32.
+// Kernel returns the kernel, or nil for a zero GatherI32.
 func (launcher GatherI32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newGatherI32(kernel *driver.Kernel, err error) (GatherI32, error) {
@@ -54,28 +54,26 @@ func (GatherI32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher GatherI32) Op(cfg driver.LaunchConfig, dst driver.Memory, n uint64, width uint64, src driver.Memory, rows uint64, index driver.MemoryOf[int32]) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher GatherI32) Op(cfg driver.LaunchConfig, dst driver.Memory, n, width uint64, src driver.Memory, rows uint64, index driver.MemoryOf[int32]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, width, driver.In(src), rows, driver.In(index))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. Passing a *Buffer does not allocate; passing a View does, because
-// it becomes an interface value.
-func (launcher GatherI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Memory, n uint64, width uint64, src driver.Memory, rows uint64, index driver.View[int32]) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. Passing
+// a *Buffer does not allocate. Passing a View does, because it becomes an interface value.
+func (launcher GatherI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Memory, n, width uint64, src driver.Memory, rows uint64, index driver.View[int32]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst   driver.Memory
-		n     uint64
-		width uint64
-		src   driver.Memory
-		rows  uint64
-		index driver.View[int32]
+		dst      driver.Memory
+		n, width uint64
+		src      driver.Memory
+		rows     uint64
+		index    driver.View[int32]
 	}{dst, n, width, src, rows, index})
 }
 
-// GatherI32Args is a prepared launch of GatherI32. Its arguments can be set one by one,
-// without allocating, between launches.
+// GatherI32Args is a prepared launch of GatherI32. Its arguments can be set one by one between launches,
+// without allocating.
 type GatherI32Args struct {
 	Launch *driver.Launch
 
@@ -88,7 +86,7 @@ type GatherI32Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher GatherI32) Prepare(cfg driver.LaunchConfig, dst driver.Memory, n uint64, width uint64, src driver.Memory, rows uint64, index driver.MemoryOf[int32]) (*GatherI32Args, error) {
+func (launcher GatherI32) Prepare(cfg driver.LaunchConfig, dst driver.Memory, n, width uint64, src driver.Memory, rows uint64, index driver.MemoryOf[int32]) (*GatherI32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, width, src, rows, index)
 	if err != nil {
 		return nil, err
@@ -118,7 +116,7 @@ func (launcher GatherI32) Prepare(cfg driver.LaunchConfig, dst driver.Memory, n 
 // GatherI64 launches the kernel gather_i64.
 type GatherI64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero GatherI64.
+// Kernel returns the kernel, or nil for a zero GatherI64.
 func (launcher GatherI64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newGatherI64(kernel *driver.Kernel, err error) (GatherI64, error) {
@@ -134,28 +132,26 @@ func (GatherI64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher GatherI64) Op(cfg driver.LaunchConfig, dst driver.Memory, n uint64, width uint64, src driver.Memory, rows uint64, index driver.MemoryOf[int64]) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher GatherI64) Op(cfg driver.LaunchConfig, dst driver.Memory, n, width uint64, src driver.Memory, rows uint64, index driver.MemoryOf[int64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, width, driver.In(src), rows, driver.In(index))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. Passing a *Buffer does not allocate; passing a View does, because
-// it becomes an interface value.
-func (launcher GatherI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Memory, n uint64, width uint64, src driver.Memory, rows uint64, index driver.View[int64]) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. Passing
+// a *Buffer does not allocate. Passing a View does, because it becomes an interface value.
+func (launcher GatherI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Memory, n, width uint64, src driver.Memory, rows uint64, index driver.View[int64]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst   driver.Memory
-		n     uint64
-		width uint64
-		src   driver.Memory
-		rows  uint64
-		index driver.View[int64]
+		dst      driver.Memory
+		n, width uint64
+		src      driver.Memory
+		rows     uint64
+		index    driver.View[int64]
 	}{dst, n, width, src, rows, index})
 }
 
-// GatherI64Args is a prepared launch of GatherI64. Its arguments can be set one by one,
-// without allocating, between launches.
+// GatherI64Args is a prepared launch of GatherI64. Its arguments can be set one by one between launches,
+// without allocating.
 type GatherI64Args struct {
 	Launch *driver.Launch
 
@@ -168,7 +164,7 @@ type GatherI64Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher GatherI64) Prepare(cfg driver.LaunchConfig, dst driver.Memory, n uint64, width uint64, src driver.Memory, rows uint64, index driver.MemoryOf[int64]) (*GatherI64Args, error) {
+func (launcher GatherI64) Prepare(cfg driver.LaunchConfig, dst driver.Memory, n, width uint64, src driver.Memory, rows uint64, index driver.MemoryOf[int64]) (*GatherI64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, width, src, rows, index)
 	if err != nil {
 		return nil, err

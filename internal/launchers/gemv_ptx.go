@@ -65,7 +65,7 @@ func GemvBF16F32In(c *driver.Context) (GemvBF16F32, error) {
 // GemvF32F32 launches the kernel gemv_f32_f32.
 type GemvF32F32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero GemvF32F32.
+// Kernel returns the kernel, or nil for a zero GemvF32F32.
 func (launcher GemvF32F32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newGemvF32F32(kernel *driver.Kernel, err error) (GemvF32F32, error) {
@@ -81,27 +81,23 @@ func (GemvF32F32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher GemvF32F32) Op(cfg driver.LaunchConfig, y driver.MemoryOf[float32], a driver.MemoryOf[float32], x driver.MemoryOf[float32], rows uint64, cols uint64, pitch uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher GemvF32F32) Op(cfg driver.LaunchConfig, y, a, x driver.MemoryOf[float32], rows, cols, pitch uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(y), driver.In(a), driver.In(x), rows, cols, pitch)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher GemvF32F32) Do(on driver.Doer, cfg driver.LaunchConfig, y driver.View[float32], a driver.View[float32], x driver.View[float32], rows uint64, cols uint64, pitch uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher GemvF32F32) Do(on driver.Doer, cfg driver.LaunchConfig, y, a, x driver.View[float32], rows, cols, pitch uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		y     driver.View[float32]
-		a     driver.View[float32]
-		x     driver.View[float32]
-		rows  uint64
-		cols  uint64
-		pitch uint64
+		y, a, x           driver.View[float32]
+		rows, cols, pitch uint64
 	}{y, a, x, rows, cols, pitch})
 }
 
-// GemvF32F32Args is a prepared launch of GemvF32F32. Its arguments can be set one by one,
-// without allocating, between launches.
+// GemvF32F32Args is a prepared launch of GemvF32F32. Its arguments can be set one by one between launches,
+// without allocating.
 type GemvF32F32Args struct {
 	Launch *driver.Launch
 
@@ -114,7 +110,7 @@ type GemvF32F32Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher GemvF32F32) Prepare(cfg driver.LaunchConfig, y driver.MemoryOf[float32], a driver.MemoryOf[float32], x driver.MemoryOf[float32], rows uint64, cols uint64, pitch uint64) (*GemvF32F32Args, error) {
+func (launcher GemvF32F32) Prepare(cfg driver.LaunchConfig, y, a, x driver.MemoryOf[float32], rows, cols, pitch uint64) (*GemvF32F32Args, error) {
 	launch, err := launcher.Op(cfg, y, a, x, rows, cols, pitch)
 	if err != nil {
 		return nil, err
@@ -144,7 +140,7 @@ func (launcher GemvF32F32) Prepare(cfg driver.LaunchConfig, y driver.MemoryOf[fl
 // GemvF16F16 launches the kernel gemv_f16_f16.
 type GemvF16F16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero GemvF16F16.
+// Kernel returns the kernel, or nil for a zero GemvF16F16.
 func (launcher GemvF16F16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newGemvF16F16(kernel *driver.Kernel, err error) (GemvF16F16, error) {
@@ -160,27 +156,23 @@ func (GemvF16F16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher GemvF16F16) Op(cfg driver.LaunchConfig, y driver.MemoryOf[F16], a driver.MemoryOf[F16], x driver.MemoryOf[F16], rows uint64, cols uint64, pitch uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher GemvF16F16) Op(cfg driver.LaunchConfig, y, a, x driver.MemoryOf[F16], rows, cols, pitch uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(y), driver.In(a), driver.In(x), rows, cols, pitch)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher GemvF16F16) Do(on driver.Doer, cfg driver.LaunchConfig, y driver.View[F16], a driver.View[F16], x driver.View[F16], rows uint64, cols uint64, pitch uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher GemvF16F16) Do(on driver.Doer, cfg driver.LaunchConfig, y, a, x driver.View[F16], rows, cols, pitch uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		y     driver.View[F16]
-		a     driver.View[F16]
-		x     driver.View[F16]
-		rows  uint64
-		cols  uint64
-		pitch uint64
+		y, a, x           driver.View[F16]
+		rows, cols, pitch uint64
 	}{y, a, x, rows, cols, pitch})
 }
 
-// GemvF16F16Args is a prepared launch of GemvF16F16. Its arguments can be set one by one,
-// without allocating, between launches.
+// GemvF16F16Args is a prepared launch of GemvF16F16. Its arguments can be set one by one between launches,
+// without allocating.
 type GemvF16F16Args struct {
 	Launch *driver.Launch
 
@@ -193,7 +185,7 @@ type GemvF16F16Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher GemvF16F16) Prepare(cfg driver.LaunchConfig, y driver.MemoryOf[F16], a driver.MemoryOf[F16], x driver.MemoryOf[F16], rows uint64, cols uint64, pitch uint64) (*GemvF16F16Args, error) {
+func (launcher GemvF16F16) Prepare(cfg driver.LaunchConfig, y, a, x driver.MemoryOf[F16], rows, cols, pitch uint64) (*GemvF16F16Args, error) {
 	launch, err := launcher.Op(cfg, y, a, x, rows, cols, pitch)
 	if err != nil {
 		return nil, err
@@ -223,7 +215,7 @@ func (launcher GemvF16F16) Prepare(cfg driver.LaunchConfig, y driver.MemoryOf[F1
 // GemvF16F32 launches the kernel gemv_f16_f32.
 type GemvF16F32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero GemvF16F32.
+// Kernel returns the kernel, or nil for a zero GemvF16F32.
 func (launcher GemvF16F32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newGemvF16F32(kernel *driver.Kernel, err error) (GemvF16F32, error) {
@@ -239,27 +231,25 @@ func (GemvF16F32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher GemvF16F32) Op(cfg driver.LaunchConfig, y driver.MemoryOf[float32], a driver.MemoryOf[F16], x driver.MemoryOf[float32], rows uint64, cols uint64, pitch uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher GemvF16F32) Op(cfg driver.LaunchConfig, y driver.MemoryOf[float32], a driver.MemoryOf[F16], x driver.MemoryOf[float32], rows, cols, pitch uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(y), driver.In(a), driver.In(x), rows, cols, pitch)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher GemvF16F32) Do(on driver.Doer, cfg driver.LaunchConfig, y driver.View[float32], a driver.View[F16], x driver.View[float32], rows uint64, cols uint64, pitch uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher GemvF16F32) Do(on driver.Doer, cfg driver.LaunchConfig, y driver.View[float32], a driver.View[F16], x driver.View[float32], rows, cols, pitch uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		y     driver.View[float32]
-		a     driver.View[F16]
-		x     driver.View[float32]
-		rows  uint64
-		cols  uint64
-		pitch uint64
+		y                 driver.View[float32]
+		a                 driver.View[F16]
+		x                 driver.View[float32]
+		rows, cols, pitch uint64
 	}{y, a, x, rows, cols, pitch})
 }
 
-// GemvF16F32Args is a prepared launch of GemvF16F32. Its arguments can be set one by one,
-// without allocating, between launches.
+// GemvF16F32Args is a prepared launch of GemvF16F32. Its arguments can be set one by one between launches,
+// without allocating.
 type GemvF16F32Args struct {
 	Launch *driver.Launch
 
@@ -272,7 +262,7 @@ type GemvF16F32Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher GemvF16F32) Prepare(cfg driver.LaunchConfig, y driver.MemoryOf[float32], a driver.MemoryOf[F16], x driver.MemoryOf[float32], rows uint64, cols uint64, pitch uint64) (*GemvF16F32Args, error) {
+func (launcher GemvF16F32) Prepare(cfg driver.LaunchConfig, y driver.MemoryOf[float32], a driver.MemoryOf[F16], x driver.MemoryOf[float32], rows, cols, pitch uint64) (*GemvF16F32Args, error) {
 	launch, err := launcher.Op(cfg, y, a, x, rows, cols, pitch)
 	if err != nil {
 		return nil, err
@@ -302,7 +292,7 @@ func (launcher GemvF16F32) Prepare(cfg driver.LaunchConfig, y driver.MemoryOf[fl
 // GemvBF16BF16 launches the kernel gemv_bf16_bf16.
 type GemvBF16BF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero GemvBF16BF16.
+// Kernel returns the kernel, or nil for a zero GemvBF16BF16.
 func (launcher GemvBF16BF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newGemvBF16BF16(kernel *driver.Kernel, err error) (GemvBF16BF16, error) {
@@ -318,27 +308,23 @@ func (GemvBF16BF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher GemvBF16BF16) Op(cfg driver.LaunchConfig, y driver.MemoryOf[BF16], a driver.MemoryOf[BF16], x driver.MemoryOf[BF16], rows uint64, cols uint64, pitch uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher GemvBF16BF16) Op(cfg driver.LaunchConfig, y, a, x driver.MemoryOf[BF16], rows, cols, pitch uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(y), driver.In(a), driver.In(x), rows, cols, pitch)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher GemvBF16BF16) Do(on driver.Doer, cfg driver.LaunchConfig, y driver.View[BF16], a driver.View[BF16], x driver.View[BF16], rows uint64, cols uint64, pitch uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher GemvBF16BF16) Do(on driver.Doer, cfg driver.LaunchConfig, y, a, x driver.View[BF16], rows, cols, pitch uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		y     driver.View[BF16]
-		a     driver.View[BF16]
-		x     driver.View[BF16]
-		rows  uint64
-		cols  uint64
-		pitch uint64
+		y, a, x           driver.View[BF16]
+		rows, cols, pitch uint64
 	}{y, a, x, rows, cols, pitch})
 }
 
-// GemvBF16BF16Args is a prepared launch of GemvBF16BF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// GemvBF16BF16Args is a prepared launch of GemvBF16BF16. Its arguments can be set one by one between launches,
+// without allocating.
 type GemvBF16BF16Args struct {
 	Launch *driver.Launch
 
@@ -351,7 +337,7 @@ type GemvBF16BF16Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher GemvBF16BF16) Prepare(cfg driver.LaunchConfig, y driver.MemoryOf[BF16], a driver.MemoryOf[BF16], x driver.MemoryOf[BF16], rows uint64, cols uint64, pitch uint64) (*GemvBF16BF16Args, error) {
+func (launcher GemvBF16BF16) Prepare(cfg driver.LaunchConfig, y, a, x driver.MemoryOf[BF16], rows, cols, pitch uint64) (*GemvBF16BF16Args, error) {
 	launch, err := launcher.Op(cfg, y, a, x, rows, cols, pitch)
 	if err != nil {
 		return nil, err
@@ -381,7 +367,7 @@ func (launcher GemvBF16BF16) Prepare(cfg driver.LaunchConfig, y driver.MemoryOf[
 // GemvBF16F32 launches the kernel gemv_bf16_f32.
 type GemvBF16F32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero GemvBF16F32.
+// Kernel returns the kernel, or nil for a zero GemvBF16F32.
 func (launcher GemvBF16F32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newGemvBF16F32(kernel *driver.Kernel, err error) (GemvBF16F32, error) {
@@ -397,27 +383,25 @@ func (GemvBF16F32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher GemvBF16F32) Op(cfg driver.LaunchConfig, y driver.MemoryOf[float32], a driver.MemoryOf[BF16], x driver.MemoryOf[float32], rows uint64, cols uint64, pitch uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher GemvBF16F32) Op(cfg driver.LaunchConfig, y driver.MemoryOf[float32], a driver.MemoryOf[BF16], x driver.MemoryOf[float32], rows, cols, pitch uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(y), driver.In(a), driver.In(x), rows, cols, pitch)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher GemvBF16F32) Do(on driver.Doer, cfg driver.LaunchConfig, y driver.View[float32], a driver.View[BF16], x driver.View[float32], rows uint64, cols uint64, pitch uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher GemvBF16F32) Do(on driver.Doer, cfg driver.LaunchConfig, y driver.View[float32], a driver.View[BF16], x driver.View[float32], rows, cols, pitch uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		y     driver.View[float32]
-		a     driver.View[BF16]
-		x     driver.View[float32]
-		rows  uint64
-		cols  uint64
-		pitch uint64
+		y                 driver.View[float32]
+		a                 driver.View[BF16]
+		x                 driver.View[float32]
+		rows, cols, pitch uint64
 	}{y, a, x, rows, cols, pitch})
 }
 
-// GemvBF16F32Args is a prepared launch of GemvBF16F32. Its arguments can be set one by one,
-// without allocating, between launches.
+// GemvBF16F32Args is a prepared launch of GemvBF16F32. Its arguments can be set one by one between launches,
+// without allocating.
 type GemvBF16F32Args struct {
 	Launch *driver.Launch
 
@@ -430,7 +414,7 @@ type GemvBF16F32Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher GemvBF16F32) Prepare(cfg driver.LaunchConfig, y driver.MemoryOf[float32], a driver.MemoryOf[BF16], x driver.MemoryOf[float32], rows uint64, cols uint64, pitch uint64) (*GemvBF16F32Args, error) {
+func (launcher GemvBF16F32) Prepare(cfg driver.LaunchConfig, y driver.MemoryOf[float32], a driver.MemoryOf[BF16], x driver.MemoryOf[float32], rows, cols, pitch uint64) (*GemvBF16F32Args, error) {
 	launch, err := launcher.Op(cfg, y, a, x, rows, cols, pitch)
 	if err != nil {
 		return nil, err

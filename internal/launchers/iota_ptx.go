@@ -93,7 +93,7 @@ func IotaF64In(c *driver.Context) (IotaF64, error) {
 // IotaB8 launches the kernel iota_b8.
 type IotaB8 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero IotaB8.
+// Kernel returns the kernel, or nil for a zero IotaB8.
 func (launcher IotaB8) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newIotaB8(kernel *driver.Kernel, err error) (IotaB8, error) {
@@ -109,25 +109,24 @@ func (IotaB8) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher IotaB8) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint8], n uint64, start uint8, step uint8) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher IotaB8) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint8], n uint64, start, step uint8) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, start, step)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher IotaB8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint8], n uint64, start uint8, step uint8) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher IotaB8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint8], n uint64, start, step uint8) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst   driver.View[uint8]
-		n     uint64
-		start uint8
-		step  uint8
+		dst         driver.View[uint8]
+		n           uint64
+		start, step uint8
 	}{dst, n, start, step})
 }
 
-// IotaB8Args is a prepared launch of IotaB8. Its arguments can be set one by one,
-// without allocating, between launches.
+// IotaB8Args is a prepared launch of IotaB8. Its arguments can be set one by one between launches,
+// without allocating.
 type IotaB8Args struct {
 	Launch *driver.Launch
 
@@ -138,7 +137,7 @@ type IotaB8Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher IotaB8) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint8], n uint64, start uint8, step uint8) (*IotaB8Args, error) {
+func (launcher IotaB8) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint8], n uint64, start, step uint8) (*IotaB8Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, start, step)
 	if err != nil {
 		return nil, err
@@ -162,7 +161,7 @@ func (launcher IotaB8) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint
 // IotaB16 launches the kernel iota_b16.
 type IotaB16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero IotaB16.
+// Kernel returns the kernel, or nil for a zero IotaB16.
 func (launcher IotaB16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newIotaB16(kernel *driver.Kernel, err error) (IotaB16, error) {
@@ -178,25 +177,24 @@ func (IotaB16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher IotaB16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint16], n uint64, start uint16, step uint16) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher IotaB16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint16], n uint64, start, step uint16) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, start, step)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher IotaB16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint16], n uint64, start uint16, step uint16) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher IotaB16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint16], n uint64, start, step uint16) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst   driver.View[uint16]
-		n     uint64
-		start uint16
-		step  uint16
+		dst         driver.View[uint16]
+		n           uint64
+		start, step uint16
 	}{dst, n, start, step})
 }
 
-// IotaB16Args is a prepared launch of IotaB16. Its arguments can be set one by one,
-// without allocating, between launches.
+// IotaB16Args is a prepared launch of IotaB16. Its arguments can be set one by one between launches,
+// without allocating.
 type IotaB16Args struct {
 	Launch *driver.Launch
 
@@ -207,7 +205,7 @@ type IotaB16Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher IotaB16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint16], n uint64, start uint16, step uint16) (*IotaB16Args, error) {
+func (launcher IotaB16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint16], n uint64, start, step uint16) (*IotaB16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, start, step)
 	if err != nil {
 		return nil, err
@@ -231,7 +229,7 @@ func (launcher IotaB16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uin
 // IotaB32 launches the kernel iota_b32.
 type IotaB32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero IotaB32.
+// Kernel returns the kernel, or nil for a zero IotaB32.
 func (launcher IotaB32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newIotaB32(kernel *driver.Kernel, err error) (IotaB32, error) {
@@ -247,25 +245,24 @@ func (IotaB32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher IotaB32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, start uint32, step uint32) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher IotaB32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, start, step uint32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, start, step)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher IotaB32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, start uint32, step uint32) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher IotaB32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, start, step uint32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst   driver.View[uint32]
-		n     uint64
-		start uint32
-		step  uint32
+		dst         driver.View[uint32]
+		n           uint64
+		start, step uint32
 	}{dst, n, start, step})
 }
 
-// IotaB32Args is a prepared launch of IotaB32. Its arguments can be set one by one,
-// without allocating, between launches.
+// IotaB32Args is a prepared launch of IotaB32. Its arguments can be set one by one between launches,
+// without allocating.
 type IotaB32Args struct {
 	Launch *driver.Launch
 
@@ -276,7 +273,7 @@ type IotaB32Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher IotaB32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, start uint32, step uint32) (*IotaB32Args, error) {
+func (launcher IotaB32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, start, step uint32) (*IotaB32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, start, step)
 	if err != nil {
 		return nil, err
@@ -300,7 +297,7 @@ func (launcher IotaB32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uin
 // IotaB64 launches the kernel iota_b64.
 type IotaB64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero IotaB64.
+// Kernel returns the kernel, or nil for a zero IotaB64.
 func (launcher IotaB64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newIotaB64(kernel *driver.Kernel, err error) (IotaB64, error) {
@@ -316,25 +313,23 @@ func (IotaB64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher IotaB64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, start uint64, step uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher IotaB64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n, start, step uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, start, step)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher IotaB64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n uint64, start uint64, step uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher IotaB64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n, start, step uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst   driver.View[uint64]
-		n     uint64
-		start uint64
-		step  uint64
+		dst            driver.View[uint64]
+		n, start, step uint64
 	}{dst, n, start, step})
 }
 
-// IotaB64Args is a prepared launch of IotaB64. Its arguments can be set one by one,
-// without allocating, between launches.
+// IotaB64Args is a prepared launch of IotaB64. Its arguments can be set one by one between launches,
+// without allocating.
 type IotaB64Args struct {
 	Launch *driver.Launch
 
@@ -345,7 +340,7 @@ type IotaB64Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher IotaB64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, start uint64, step uint64) (*IotaB64Args, error) {
+func (launcher IotaB64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n, start, step uint64) (*IotaB64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, start, step)
 	if err != nil {
 		return nil, err
@@ -369,7 +364,7 @@ func (launcher IotaB64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uin
 // IotaF16 launches the kernel iota_f16.
 type IotaF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero IotaF16.
+// Kernel returns the kernel, or nil for a zero IotaF16.
 func (launcher IotaF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newIotaF16(kernel *driver.Kernel, err error) (IotaF16, error) {
@@ -385,25 +380,24 @@ func (IotaF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher IotaF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, start F16, step F16) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher IotaF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, start, step F16) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, start, step)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher IotaF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, start F16, step F16) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher IotaF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, start, step F16) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst   driver.View[F16]
-		n     uint64
-		start F16
-		step  F16
+		dst         driver.View[F16]
+		n           uint64
+		start, step F16
 	}{dst, n, start, step})
 }
 
-// IotaF16Args is a prepared launch of IotaF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// IotaF16Args is a prepared launch of IotaF16. Its arguments can be set one by one between launches,
+// without allocating.
 type IotaF16Args struct {
 	Launch *driver.Launch
 
@@ -414,7 +408,7 @@ type IotaF16Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher IotaF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, start F16, step F16) (*IotaF16Args, error) {
+func (launcher IotaF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, start, step F16) (*IotaF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, start, step)
 	if err != nil {
 		return nil, err
@@ -444,7 +438,7 @@ var _ [2]byte = [unsafe.Sizeof(*new(F16))]byte{}
 // IotaBF16 launches the kernel iota_bf16.
 type IotaBF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero IotaBF16.
+// Kernel returns the kernel, or nil for a zero IotaBF16.
 func (launcher IotaBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newIotaBF16(kernel *driver.Kernel, err error) (IotaBF16, error) {
@@ -460,25 +454,24 @@ func (IotaBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher IotaBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, start BF16, step BF16) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher IotaBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, start, step BF16) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, start, step)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher IotaBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, start BF16, step BF16) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher IotaBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, start, step BF16) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst   driver.View[BF16]
-		n     uint64
-		start BF16
-		step  BF16
+		dst         driver.View[BF16]
+		n           uint64
+		start, step BF16
 	}{dst, n, start, step})
 }
 
-// IotaBF16Args is a prepared launch of IotaBF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// IotaBF16Args is a prepared launch of IotaBF16. Its arguments can be set one by one between launches,
+// without allocating.
 type IotaBF16Args struct {
 	Launch *driver.Launch
 
@@ -489,7 +482,7 @@ type IotaBF16Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher IotaBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, start BF16, step BF16) (*IotaBF16Args, error) {
+func (launcher IotaBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, start, step BF16) (*IotaBF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, start, step)
 	if err != nil {
 		return nil, err
@@ -519,7 +512,7 @@ var _ [2]byte = [unsafe.Sizeof(*new(BF16))]byte{}
 // IotaF32 launches the kernel iota_f32.
 type IotaF32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero IotaF32.
+// Kernel returns the kernel, or nil for a zero IotaF32.
 func (launcher IotaF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newIotaF32(kernel *driver.Kernel, err error) (IotaF32, error) {
@@ -535,25 +528,24 @@ func (IotaF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher IotaF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, start float32, step float32) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher IotaF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, start, step float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, start, step)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher IotaF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, start float32, step float32) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher IotaF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, start, step float32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst   driver.View[float32]
-		n     uint64
-		start float32
-		step  float32
+		dst         driver.View[float32]
+		n           uint64
+		start, step float32
 	}{dst, n, start, step})
 }
 
-// IotaF32Args is a prepared launch of IotaF32. Its arguments can be set one by one,
-// without allocating, between launches.
+// IotaF32Args is a prepared launch of IotaF32. Its arguments can be set one by one between launches,
+// without allocating.
 type IotaF32Args struct {
 	Launch *driver.Launch
 
@@ -564,7 +556,7 @@ type IotaF32Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher IotaF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, start float32, step float32) (*IotaF32Args, error) {
+func (launcher IotaF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, start, step float32) (*IotaF32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, start, step)
 	if err != nil {
 		return nil, err
@@ -588,7 +580,7 @@ func (launcher IotaF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[flo
 // IotaF64 launches the kernel iota_f64.
 type IotaF64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero IotaF64.
+// Kernel returns the kernel, or nil for a zero IotaF64.
 func (launcher IotaF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newIotaF64(kernel *driver.Kernel, err error) (IotaF64, error) {
@@ -604,25 +596,24 @@ func (IotaF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher IotaF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, start float64, step float64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher IotaF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, start, step float64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, start, step)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher IotaF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, start float64, step float64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher IotaF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, start, step float64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst   driver.View[float64]
-		n     uint64
-		start float64
-		step  float64
+		dst         driver.View[float64]
+		n           uint64
+		start, step float64
 	}{dst, n, start, step})
 }
 
-// IotaF64Args is a prepared launch of IotaF64. Its arguments can be set one by one,
-// without allocating, between launches.
+// IotaF64Args is a prepared launch of IotaF64. Its arguments can be set one by one between launches,
+// without allocating.
 type IotaF64Args struct {
 	Launch *driver.Launch
 
@@ -633,7 +624,7 @@ type IotaF64Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher IotaF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, start float64, step float64) (*IotaF64Args, error) {
+func (launcher IotaF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, start, step float64) (*IotaF64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, start, step)
 	if err != nil {
 		return nil, err

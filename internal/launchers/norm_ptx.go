@@ -74,7 +74,7 @@ func LayernormBF16In(c *driver.Context) (LayernormBF16, error) {
 // RmsnormF32 launches the kernel rmsnorm_f32.
 type RmsnormF32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero RmsnormF32.
+// Kernel returns the kernel, or nil for a zero RmsnormF32.
 func (launcher RmsnormF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newRmsnormF32(kernel *driver.Kernel, err error) (RmsnormF32, error) {
@@ -90,29 +90,24 @@ func (RmsnormF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher RmsnormF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[float32], weight driver.MemoryOf[float32], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher RmsnormF32) Op(cfg driver.LaunchConfig, dst, src, weight driver.MemoryOf[float32], rows, cols, dstPitch, srcPitch uint64, eps float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), driver.In(weight), rows, cols, dstPitch, srcPitch, eps)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher RmsnormF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[float32], weight driver.View[float32], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher RmsnormF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst, src, weight driver.View[float32], rows, cols, dstPitch, srcPitch uint64, eps float32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst      driver.View[float32]
-		src      driver.View[float32]
-		weight   driver.View[float32]
-		rows     uint64
-		cols     uint64
-		dstPitch uint64
-		srcPitch uint64
-		eps      float32
+		dst, src, weight               driver.View[float32]
+		rows, cols, dstPitch, srcPitch uint64
+		eps                            float32
 	}{dst, src, weight, rows, cols, dstPitch, srcPitch, eps})
 }
 
-// RmsnormF32Args is a prepared launch of RmsnormF32. Its arguments can be set one by one,
-// without allocating, between launches.
+// RmsnormF32Args is a prepared launch of RmsnormF32. Its arguments can be set one by one between launches,
+// without allocating.
 type RmsnormF32Args struct {
 	Launch *driver.Launch
 
@@ -127,7 +122,7 @@ type RmsnormF32Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher RmsnormF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[float32], weight driver.MemoryOf[float32], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*RmsnormF32Args, error) {
+func (launcher RmsnormF32) Prepare(cfg driver.LaunchConfig, dst, src, weight driver.MemoryOf[float32], rows, cols, dstPitch, srcPitch uint64, eps float32) (*RmsnormF32Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, weight, rows, cols, dstPitch, srcPitch, eps)
 	if err != nil {
 		return nil, err
@@ -163,7 +158,7 @@ func (launcher RmsnormF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // LayernormF32 launches the kernel layernorm_f32.
 type LayernormF32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero LayernormF32.
+// Kernel returns the kernel, or nil for a zero LayernormF32.
 func (launcher LayernormF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newLayernormF32(kernel *driver.Kernel, err error) (LayernormF32, error) {
@@ -179,30 +174,24 @@ func (LayernormF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher LayernormF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[float32], weight driver.MemoryOf[float32], bias driver.MemoryOf[float32], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher LayernormF32) Op(cfg driver.LaunchConfig, dst, src, weight, bias driver.MemoryOf[float32], rows, cols, dstPitch, srcPitch uint64, eps float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), driver.In(weight), driver.In(bias), rows, cols, dstPitch, srcPitch, eps)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher LayernormF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[float32], weight driver.View[float32], bias driver.View[float32], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher LayernormF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst, src, weight, bias driver.View[float32], rows, cols, dstPitch, srcPitch uint64, eps float32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst      driver.View[float32]
-		src      driver.View[float32]
-		weight   driver.View[float32]
-		bias     driver.View[float32]
-		rows     uint64
-		cols     uint64
-		dstPitch uint64
-		srcPitch uint64
-		eps      float32
+		dst, src, weight, bias         driver.View[float32]
+		rows, cols, dstPitch, srcPitch uint64
+		eps                            float32
 	}{dst, src, weight, bias, rows, cols, dstPitch, srcPitch, eps})
 }
 
-// LayernormF32Args is a prepared launch of LayernormF32. Its arguments can be set one by one,
-// without allocating, between launches.
+// LayernormF32Args is a prepared launch of LayernormF32. Its arguments can be set one by one between launches,
+// without allocating.
 type LayernormF32Args struct {
 	Launch *driver.Launch
 
@@ -218,7 +207,7 @@ type LayernormF32Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher LayernormF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[float32], weight driver.MemoryOf[float32], bias driver.MemoryOf[float32], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*LayernormF32Args, error) {
+func (launcher LayernormF32) Prepare(cfg driver.LaunchConfig, dst, src, weight, bias driver.MemoryOf[float32], rows, cols, dstPitch, srcPitch uint64, eps float32) (*LayernormF32Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, weight, bias, rows, cols, dstPitch, srcPitch, eps)
 	if err != nil {
 		return nil, err
@@ -257,7 +246,7 @@ func (launcher LayernormF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // RmsnormF16 launches the kernel rmsnorm_f16.
 type RmsnormF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero RmsnormF16.
+// Kernel returns the kernel, or nil for a zero RmsnormF16.
 func (launcher RmsnormF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newRmsnormF16(kernel *driver.Kernel, err error) (RmsnormF16, error) {
@@ -273,29 +262,24 @@ func (RmsnormF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher RmsnormF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[F16], weight driver.MemoryOf[F16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher RmsnormF16) Op(cfg driver.LaunchConfig, dst, src, weight driver.MemoryOf[F16], rows, cols, dstPitch, srcPitch uint64, eps float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), driver.In(weight), rows, cols, dstPitch, srcPitch, eps)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher RmsnormF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], src driver.View[F16], weight driver.View[F16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher RmsnormF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst, src, weight driver.View[F16], rows, cols, dstPitch, srcPitch uint64, eps float32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst      driver.View[F16]
-		src      driver.View[F16]
-		weight   driver.View[F16]
-		rows     uint64
-		cols     uint64
-		dstPitch uint64
-		srcPitch uint64
-		eps      float32
+		dst, src, weight               driver.View[F16]
+		rows, cols, dstPitch, srcPitch uint64
+		eps                            float32
 	}{dst, src, weight, rows, cols, dstPitch, srcPitch, eps})
 }
 
-// RmsnormF16Args is a prepared launch of RmsnormF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// RmsnormF16Args is a prepared launch of RmsnormF16. Its arguments can be set one by one between launches,
+// without allocating.
 type RmsnormF16Args struct {
 	Launch *driver.Launch
 
@@ -310,7 +294,7 @@ type RmsnormF16Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher RmsnormF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[F16], weight driver.MemoryOf[F16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*RmsnormF16Args, error) {
+func (launcher RmsnormF16) Prepare(cfg driver.LaunchConfig, dst, src, weight driver.MemoryOf[F16], rows, cols, dstPitch, srcPitch uint64, eps float32) (*RmsnormF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, weight, rows, cols, dstPitch, srcPitch, eps)
 	if err != nil {
 		return nil, err
@@ -346,7 +330,7 @@ func (launcher RmsnormF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // LayernormF16 launches the kernel layernorm_f16.
 type LayernormF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero LayernormF16.
+// Kernel returns the kernel, or nil for a zero LayernormF16.
 func (launcher LayernormF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newLayernormF16(kernel *driver.Kernel, err error) (LayernormF16, error) {
@@ -362,30 +346,24 @@ func (LayernormF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher LayernormF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[F16], weight driver.MemoryOf[F16], bias driver.MemoryOf[F16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher LayernormF16) Op(cfg driver.LaunchConfig, dst, src, weight, bias driver.MemoryOf[F16], rows, cols, dstPitch, srcPitch uint64, eps float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), driver.In(weight), driver.In(bias), rows, cols, dstPitch, srcPitch, eps)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher LayernormF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], src driver.View[F16], weight driver.View[F16], bias driver.View[F16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher LayernormF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst, src, weight, bias driver.View[F16], rows, cols, dstPitch, srcPitch uint64, eps float32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst      driver.View[F16]
-		src      driver.View[F16]
-		weight   driver.View[F16]
-		bias     driver.View[F16]
-		rows     uint64
-		cols     uint64
-		dstPitch uint64
-		srcPitch uint64
-		eps      float32
+		dst, src, weight, bias         driver.View[F16]
+		rows, cols, dstPitch, srcPitch uint64
+		eps                            float32
 	}{dst, src, weight, bias, rows, cols, dstPitch, srcPitch, eps})
 }
 
-// LayernormF16Args is a prepared launch of LayernormF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// LayernormF16Args is a prepared launch of LayernormF16. Its arguments can be set one by one between launches,
+// without allocating.
 type LayernormF16Args struct {
 	Launch *driver.Launch
 
@@ -401,7 +379,7 @@ type LayernormF16Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher LayernormF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[F16], weight driver.MemoryOf[F16], bias driver.MemoryOf[F16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*LayernormF16Args, error) {
+func (launcher LayernormF16) Prepare(cfg driver.LaunchConfig, dst, src, weight, bias driver.MemoryOf[F16], rows, cols, dstPitch, srcPitch uint64, eps float32) (*LayernormF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, weight, bias, rows, cols, dstPitch, srcPitch, eps)
 	if err != nil {
 		return nil, err
@@ -440,7 +418,7 @@ func (launcher LayernormF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // RmsnormBF16 launches the kernel rmsnorm_bf16.
 type RmsnormBF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero RmsnormBF16.
+// Kernel returns the kernel, or nil for a zero RmsnormBF16.
 func (launcher RmsnormBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newRmsnormBF16(kernel *driver.Kernel, err error) (RmsnormBF16, error) {
@@ -456,29 +434,24 @@ func (RmsnormBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher RmsnormBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[BF16], weight driver.MemoryOf[BF16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher RmsnormBF16) Op(cfg driver.LaunchConfig, dst, src, weight driver.MemoryOf[BF16], rows, cols, dstPitch, srcPitch uint64, eps float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), driver.In(weight), rows, cols, dstPitch, srcPitch, eps)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher RmsnormBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[BF16], weight driver.View[BF16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher RmsnormBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst, src, weight driver.View[BF16], rows, cols, dstPitch, srcPitch uint64, eps float32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst      driver.View[BF16]
-		src      driver.View[BF16]
-		weight   driver.View[BF16]
-		rows     uint64
-		cols     uint64
-		dstPitch uint64
-		srcPitch uint64
-		eps      float32
+		dst, src, weight               driver.View[BF16]
+		rows, cols, dstPitch, srcPitch uint64
+		eps                            float32
 	}{dst, src, weight, rows, cols, dstPitch, srcPitch, eps})
 }
 
-// RmsnormBF16Args is a prepared launch of RmsnormBF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// RmsnormBF16Args is a prepared launch of RmsnormBF16. Its arguments can be set one by one between launches,
+// without allocating.
 type RmsnormBF16Args struct {
 	Launch *driver.Launch
 
@@ -493,7 +466,7 @@ type RmsnormBF16Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher RmsnormBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[BF16], weight driver.MemoryOf[BF16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*RmsnormBF16Args, error) {
+func (launcher RmsnormBF16) Prepare(cfg driver.LaunchConfig, dst, src, weight driver.MemoryOf[BF16], rows, cols, dstPitch, srcPitch uint64, eps float32) (*RmsnormBF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, weight, rows, cols, dstPitch, srcPitch, eps)
 	if err != nil {
 		return nil, err
@@ -529,7 +502,7 @@ func (launcher RmsnormBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf
 // LayernormBF16 launches the kernel layernorm_bf16.
 type LayernormBF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero LayernormBF16.
+// Kernel returns the kernel, or nil for a zero LayernormBF16.
 func (launcher LayernormBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newLayernormBF16(kernel *driver.Kernel, err error) (LayernormBF16, error) {
@@ -545,30 +518,24 @@ func (LayernormBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher LayernormBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[BF16], weight driver.MemoryOf[BF16], bias driver.MemoryOf[BF16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher LayernormBF16) Op(cfg driver.LaunchConfig, dst, src, weight, bias driver.MemoryOf[BF16], rows, cols, dstPitch, srcPitch uint64, eps float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), driver.In(weight), driver.In(bias), rows, cols, dstPitch, srcPitch, eps)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher LayernormBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[BF16], weight driver.View[BF16], bias driver.View[BF16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher LayernormBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst, src, weight, bias driver.View[BF16], rows, cols, dstPitch, srcPitch uint64, eps float32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst      driver.View[BF16]
-		src      driver.View[BF16]
-		weight   driver.View[BF16]
-		bias     driver.View[BF16]
-		rows     uint64
-		cols     uint64
-		dstPitch uint64
-		srcPitch uint64
-		eps      float32
+		dst, src, weight, bias         driver.View[BF16]
+		rows, cols, dstPitch, srcPitch uint64
+		eps                            float32
 	}{dst, src, weight, bias, rows, cols, dstPitch, srcPitch, eps})
 }
 
-// LayernormBF16Args is a prepared launch of LayernormBF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// LayernormBF16Args is a prepared launch of LayernormBF16. Its arguments can be set one by one between launches,
+// without allocating.
 type LayernormBF16Args struct {
 	Launch *driver.Launch
 
@@ -584,7 +551,7 @@ type LayernormBF16Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher LayernormBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[BF16], weight driver.MemoryOf[BF16], bias driver.MemoryOf[BF16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*LayernormBF16Args, error) {
+func (launcher LayernormBF16) Prepare(cfg driver.LaunchConfig, dst, src, weight, bias driver.MemoryOf[BF16], rows, cols, dstPitch, srcPitch uint64, eps float32) (*LayernormBF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, weight, bias, rows, cols, dstPitch, srcPitch, eps)
 	if err != nil {
 		return nil, err

@@ -74,7 +74,7 @@ func LayernormBF16Sm90In(c *driver.Context) (LayernormBF16Sm90, error) {
 // RmsnormF32Sm90 launches the kernel rmsnorm_f32_sm90.
 type RmsnormF32Sm90 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero RmsnormF32Sm90.
+// Kernel returns the kernel, or nil for a zero RmsnormF32Sm90.
 func (launcher RmsnormF32Sm90) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newRmsnormF32Sm90(kernel *driver.Kernel, err error) (RmsnormF32Sm90, error) {
@@ -90,29 +90,24 @@ func (RmsnormF32Sm90) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher RmsnormF32Sm90) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[float32], weight driver.MemoryOf[float32], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher RmsnormF32Sm90) Op(cfg driver.LaunchConfig, dst, src, weight driver.MemoryOf[float32], rows, cols, dstPitch, srcPitch uint64, eps float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), driver.In(weight), rows, cols, dstPitch, srcPitch, eps)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher RmsnormF32Sm90) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[float32], weight driver.View[float32], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher RmsnormF32Sm90) Do(on driver.Doer, cfg driver.LaunchConfig, dst, src, weight driver.View[float32], rows, cols, dstPitch, srcPitch uint64, eps float32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst      driver.View[float32]
-		src      driver.View[float32]
-		weight   driver.View[float32]
-		rows     uint64
-		cols     uint64
-		dstPitch uint64
-		srcPitch uint64
-		eps      float32
+		dst, src, weight               driver.View[float32]
+		rows, cols, dstPitch, srcPitch uint64
+		eps                            float32
 	}{dst, src, weight, rows, cols, dstPitch, srcPitch, eps})
 }
 
-// RmsnormF32Sm90Args is a prepared launch of RmsnormF32Sm90. Its arguments can be set one by one,
-// without allocating, between launches.
+// RmsnormF32Sm90Args is a prepared launch of RmsnormF32Sm90. Its arguments can be set one by one between launches,
+// without allocating.
 type RmsnormF32Sm90Args struct {
 	Launch *driver.Launch
 
@@ -127,7 +122,7 @@ type RmsnormF32Sm90Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher RmsnormF32Sm90) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[float32], weight driver.MemoryOf[float32], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*RmsnormF32Sm90Args, error) {
+func (launcher RmsnormF32Sm90) Prepare(cfg driver.LaunchConfig, dst, src, weight driver.MemoryOf[float32], rows, cols, dstPitch, srcPitch uint64, eps float32) (*RmsnormF32Sm90Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, weight, rows, cols, dstPitch, srcPitch, eps)
 	if err != nil {
 		return nil, err
@@ -163,7 +158,7 @@ func (launcher RmsnormF32Sm90) Prepare(cfg driver.LaunchConfig, dst driver.Memor
 // LayernormF32Sm90 launches the kernel layernorm_f32_sm90.
 type LayernormF32Sm90 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero LayernormF32Sm90.
+// Kernel returns the kernel, or nil for a zero LayernormF32Sm90.
 func (launcher LayernormF32Sm90) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newLayernormF32Sm90(kernel *driver.Kernel, err error) (LayernormF32Sm90, error) {
@@ -179,30 +174,24 @@ func (LayernormF32Sm90) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher LayernormF32Sm90) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[float32], weight driver.MemoryOf[float32], bias driver.MemoryOf[float32], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher LayernormF32Sm90) Op(cfg driver.LaunchConfig, dst, src, weight, bias driver.MemoryOf[float32], rows, cols, dstPitch, srcPitch uint64, eps float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), driver.In(weight), driver.In(bias), rows, cols, dstPitch, srcPitch, eps)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher LayernormF32Sm90) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[float32], weight driver.View[float32], bias driver.View[float32], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher LayernormF32Sm90) Do(on driver.Doer, cfg driver.LaunchConfig, dst, src, weight, bias driver.View[float32], rows, cols, dstPitch, srcPitch uint64, eps float32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst      driver.View[float32]
-		src      driver.View[float32]
-		weight   driver.View[float32]
-		bias     driver.View[float32]
-		rows     uint64
-		cols     uint64
-		dstPitch uint64
-		srcPitch uint64
-		eps      float32
+		dst, src, weight, bias         driver.View[float32]
+		rows, cols, dstPitch, srcPitch uint64
+		eps                            float32
 	}{dst, src, weight, bias, rows, cols, dstPitch, srcPitch, eps})
 }
 
-// LayernormF32Sm90Args is a prepared launch of LayernormF32Sm90. Its arguments can be set one by one,
-// without allocating, between launches.
+// LayernormF32Sm90Args is a prepared launch of LayernormF32Sm90. Its arguments can be set one by one between launches,
+// without allocating.
 type LayernormF32Sm90Args struct {
 	Launch *driver.Launch
 
@@ -218,7 +207,7 @@ type LayernormF32Sm90Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher LayernormF32Sm90) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[float32], weight driver.MemoryOf[float32], bias driver.MemoryOf[float32], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*LayernormF32Sm90Args, error) {
+func (launcher LayernormF32Sm90) Prepare(cfg driver.LaunchConfig, dst, src, weight, bias driver.MemoryOf[float32], rows, cols, dstPitch, srcPitch uint64, eps float32) (*LayernormF32Sm90Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, weight, bias, rows, cols, dstPitch, srcPitch, eps)
 	if err != nil {
 		return nil, err
@@ -257,7 +246,7 @@ func (launcher LayernormF32Sm90) Prepare(cfg driver.LaunchConfig, dst driver.Mem
 // RmsnormF16Sm90 launches the kernel rmsnorm_f16_sm90.
 type RmsnormF16Sm90 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero RmsnormF16Sm90.
+// Kernel returns the kernel, or nil for a zero RmsnormF16Sm90.
 func (launcher RmsnormF16Sm90) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newRmsnormF16Sm90(kernel *driver.Kernel, err error) (RmsnormF16Sm90, error) {
@@ -273,29 +262,24 @@ func (RmsnormF16Sm90) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher RmsnormF16Sm90) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[F16], weight driver.MemoryOf[F16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher RmsnormF16Sm90) Op(cfg driver.LaunchConfig, dst, src, weight driver.MemoryOf[F16], rows, cols, dstPitch, srcPitch uint64, eps float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), driver.In(weight), rows, cols, dstPitch, srcPitch, eps)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher RmsnormF16Sm90) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], src driver.View[F16], weight driver.View[F16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher RmsnormF16Sm90) Do(on driver.Doer, cfg driver.LaunchConfig, dst, src, weight driver.View[F16], rows, cols, dstPitch, srcPitch uint64, eps float32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst      driver.View[F16]
-		src      driver.View[F16]
-		weight   driver.View[F16]
-		rows     uint64
-		cols     uint64
-		dstPitch uint64
-		srcPitch uint64
-		eps      float32
+		dst, src, weight               driver.View[F16]
+		rows, cols, dstPitch, srcPitch uint64
+		eps                            float32
 	}{dst, src, weight, rows, cols, dstPitch, srcPitch, eps})
 }
 
-// RmsnormF16Sm90Args is a prepared launch of RmsnormF16Sm90. Its arguments can be set one by one,
-// without allocating, between launches.
+// RmsnormF16Sm90Args is a prepared launch of RmsnormF16Sm90. Its arguments can be set one by one between launches,
+// without allocating.
 type RmsnormF16Sm90Args struct {
 	Launch *driver.Launch
 
@@ -310,7 +294,7 @@ type RmsnormF16Sm90Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher RmsnormF16Sm90) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[F16], weight driver.MemoryOf[F16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*RmsnormF16Sm90Args, error) {
+func (launcher RmsnormF16Sm90) Prepare(cfg driver.LaunchConfig, dst, src, weight driver.MemoryOf[F16], rows, cols, dstPitch, srcPitch uint64, eps float32) (*RmsnormF16Sm90Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, weight, rows, cols, dstPitch, srcPitch, eps)
 	if err != nil {
 		return nil, err
@@ -346,7 +330,7 @@ func (launcher RmsnormF16Sm90) Prepare(cfg driver.LaunchConfig, dst driver.Memor
 // LayernormF16Sm90 launches the kernel layernorm_f16_sm90.
 type LayernormF16Sm90 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero LayernormF16Sm90.
+// Kernel returns the kernel, or nil for a zero LayernormF16Sm90.
 func (launcher LayernormF16Sm90) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newLayernormF16Sm90(kernel *driver.Kernel, err error) (LayernormF16Sm90, error) {
@@ -362,30 +346,24 @@ func (LayernormF16Sm90) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher LayernormF16Sm90) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[F16], weight driver.MemoryOf[F16], bias driver.MemoryOf[F16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher LayernormF16Sm90) Op(cfg driver.LaunchConfig, dst, src, weight, bias driver.MemoryOf[F16], rows, cols, dstPitch, srcPitch uint64, eps float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), driver.In(weight), driver.In(bias), rows, cols, dstPitch, srcPitch, eps)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher LayernormF16Sm90) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], src driver.View[F16], weight driver.View[F16], bias driver.View[F16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher LayernormF16Sm90) Do(on driver.Doer, cfg driver.LaunchConfig, dst, src, weight, bias driver.View[F16], rows, cols, dstPitch, srcPitch uint64, eps float32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst      driver.View[F16]
-		src      driver.View[F16]
-		weight   driver.View[F16]
-		bias     driver.View[F16]
-		rows     uint64
-		cols     uint64
-		dstPitch uint64
-		srcPitch uint64
-		eps      float32
+		dst, src, weight, bias         driver.View[F16]
+		rows, cols, dstPitch, srcPitch uint64
+		eps                            float32
 	}{dst, src, weight, bias, rows, cols, dstPitch, srcPitch, eps})
 }
 
-// LayernormF16Sm90Args is a prepared launch of LayernormF16Sm90. Its arguments can be set one by one,
-// without allocating, between launches.
+// LayernormF16Sm90Args is a prepared launch of LayernormF16Sm90. Its arguments can be set one by one between launches,
+// without allocating.
 type LayernormF16Sm90Args struct {
 	Launch *driver.Launch
 
@@ -401,7 +379,7 @@ type LayernormF16Sm90Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher LayernormF16Sm90) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[F16], weight driver.MemoryOf[F16], bias driver.MemoryOf[F16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*LayernormF16Sm90Args, error) {
+func (launcher LayernormF16Sm90) Prepare(cfg driver.LaunchConfig, dst, src, weight, bias driver.MemoryOf[F16], rows, cols, dstPitch, srcPitch uint64, eps float32) (*LayernormF16Sm90Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, weight, bias, rows, cols, dstPitch, srcPitch, eps)
 	if err != nil {
 		return nil, err
@@ -440,7 +418,7 @@ func (launcher LayernormF16Sm90) Prepare(cfg driver.LaunchConfig, dst driver.Mem
 // RmsnormBF16Sm90 launches the kernel rmsnorm_bf16_sm90.
 type RmsnormBF16Sm90 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero RmsnormBF16Sm90.
+// Kernel returns the kernel, or nil for a zero RmsnormBF16Sm90.
 func (launcher RmsnormBF16Sm90) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newRmsnormBF16Sm90(kernel *driver.Kernel, err error) (RmsnormBF16Sm90, error) {
@@ -456,29 +434,24 @@ func (RmsnormBF16Sm90) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher RmsnormBF16Sm90) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[BF16], weight driver.MemoryOf[BF16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher RmsnormBF16Sm90) Op(cfg driver.LaunchConfig, dst, src, weight driver.MemoryOf[BF16], rows, cols, dstPitch, srcPitch uint64, eps float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), driver.In(weight), rows, cols, dstPitch, srcPitch, eps)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher RmsnormBF16Sm90) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[BF16], weight driver.View[BF16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher RmsnormBF16Sm90) Do(on driver.Doer, cfg driver.LaunchConfig, dst, src, weight driver.View[BF16], rows, cols, dstPitch, srcPitch uint64, eps float32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst      driver.View[BF16]
-		src      driver.View[BF16]
-		weight   driver.View[BF16]
-		rows     uint64
-		cols     uint64
-		dstPitch uint64
-		srcPitch uint64
-		eps      float32
+		dst, src, weight               driver.View[BF16]
+		rows, cols, dstPitch, srcPitch uint64
+		eps                            float32
 	}{dst, src, weight, rows, cols, dstPitch, srcPitch, eps})
 }
 
-// RmsnormBF16Sm90Args is a prepared launch of RmsnormBF16Sm90. Its arguments can be set one by one,
-// without allocating, between launches.
+// RmsnormBF16Sm90Args is a prepared launch of RmsnormBF16Sm90. Its arguments can be set one by one between launches,
+// without allocating.
 type RmsnormBF16Sm90Args struct {
 	Launch *driver.Launch
 
@@ -493,7 +466,7 @@ type RmsnormBF16Sm90Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher RmsnormBF16Sm90) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[BF16], weight driver.MemoryOf[BF16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*RmsnormBF16Sm90Args, error) {
+func (launcher RmsnormBF16Sm90) Prepare(cfg driver.LaunchConfig, dst, src, weight driver.MemoryOf[BF16], rows, cols, dstPitch, srcPitch uint64, eps float32) (*RmsnormBF16Sm90Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, weight, rows, cols, dstPitch, srcPitch, eps)
 	if err != nil {
 		return nil, err
@@ -529,7 +502,7 @@ func (launcher RmsnormBF16Sm90) Prepare(cfg driver.LaunchConfig, dst driver.Memo
 // LayernormBF16Sm90 launches the kernel layernorm_bf16_sm90.
 type LayernormBF16Sm90 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero LayernormBF16Sm90.
+// Kernel returns the kernel, or nil for a zero LayernormBF16Sm90.
 func (launcher LayernormBF16Sm90) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newLayernormBF16Sm90(kernel *driver.Kernel, err error) (LayernormBF16Sm90, error) {
@@ -545,30 +518,24 @@ func (LayernormBF16Sm90) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher LayernormBF16Sm90) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[BF16], weight driver.MemoryOf[BF16], bias driver.MemoryOf[BF16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher LayernormBF16Sm90) Op(cfg driver.LaunchConfig, dst, src, weight, bias driver.MemoryOf[BF16], rows, cols, dstPitch, srcPitch uint64, eps float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), driver.In(weight), driver.In(bias), rows, cols, dstPitch, srcPitch, eps)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher LayernormBF16Sm90) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[BF16], weight driver.View[BF16], bias driver.View[BF16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher LayernormBF16Sm90) Do(on driver.Doer, cfg driver.LaunchConfig, dst, src, weight, bias driver.View[BF16], rows, cols, dstPitch, srcPitch uint64, eps float32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst      driver.View[BF16]
-		src      driver.View[BF16]
-		weight   driver.View[BF16]
-		bias     driver.View[BF16]
-		rows     uint64
-		cols     uint64
-		dstPitch uint64
-		srcPitch uint64
-		eps      float32
+		dst, src, weight, bias         driver.View[BF16]
+		rows, cols, dstPitch, srcPitch uint64
+		eps                            float32
 	}{dst, src, weight, bias, rows, cols, dstPitch, srcPitch, eps})
 }
 
-// LayernormBF16Sm90Args is a prepared launch of LayernormBF16Sm90. Its arguments can be set one by one,
-// without allocating, between launches.
+// LayernormBF16Sm90Args is a prepared launch of LayernormBF16Sm90. Its arguments can be set one by one between launches,
+// without allocating.
 type LayernormBF16Sm90Args struct {
 	Launch *driver.Launch
 
@@ -584,7 +551,7 @@ type LayernormBF16Sm90Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher LayernormBF16Sm90) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[BF16], weight driver.MemoryOf[BF16], bias driver.MemoryOf[BF16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*LayernormBF16Sm90Args, error) {
+func (launcher LayernormBF16Sm90) Prepare(cfg driver.LaunchConfig, dst, src, weight, bias driver.MemoryOf[BF16], rows, cols, dstPitch, srcPitch uint64, eps float32) (*LayernormBF16Sm90Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, weight, bias, rows, cols, dstPitch, srcPitch, eps)
 	if err != nil {
 		return nil, err

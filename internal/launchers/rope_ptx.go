@@ -47,7 +47,7 @@ func RopeBF16In(c *driver.Context) (RopeBF16, error) {
 // RopeF32 launches the kernel rope_f32.
 type RopeF32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero RopeF32.
+// Kernel returns the kernel, or nil for a zero RopeF32.
 func (launcher RopeF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newRopeF32(kernel *driver.Kernel, err error) (RopeF32, error) {
@@ -63,34 +63,28 @@ func (RopeF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher RopeF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[float32], positions driver.MemoryOf[int32], frequencies driver.MemoryOf[float32], tokens uint64, heads uint32, dim uint32, pairs uint32, dstToken uint64, dstHead uint64, srcToken uint64, srcHead uint64, halves uint32) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher RopeF32) Op(cfg driver.LaunchConfig, dst, src driver.MemoryOf[float32], positions driver.MemoryOf[int32], frequencies driver.MemoryOf[float32], tokens uint64, heads, dim, pairs uint32, dstToken, dstHead, srcToken, srcHead uint64, halves uint32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), driver.In(positions), driver.In(frequencies), tokens, heads, dim, pairs, dstToken, dstHead, srcToken, srcHead, halves)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher RopeF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[float32], positions driver.View[int32], frequencies driver.View[float32], tokens uint64, heads uint32, dim uint32, pairs uint32, dstToken uint64, dstHead uint64, srcToken uint64, srcHead uint64, halves uint32) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher RopeF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst, src driver.View[float32], positions driver.View[int32], frequencies driver.View[float32], tokens uint64, heads, dim, pairs uint32, dstToken, dstHead, srcToken, srcHead uint64, halves uint32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst         driver.View[float32]
-		src         driver.View[float32]
-		positions   driver.View[int32]
-		frequencies driver.View[float32]
-		tokens      uint64
-		heads       uint32
-		dim         uint32
-		pairs       uint32
-		dstToken    uint64
-		dstHead     uint64
-		srcToken    uint64
-		srcHead     uint64
-		halves      uint32
+		dst, src                             driver.View[float32]
+		positions                            driver.View[int32]
+		frequencies                          driver.View[float32]
+		tokens                               uint64
+		heads, dim, pairs                    uint32
+		dstToken, dstHead, srcToken, srcHead uint64
+		halves                               uint32
 	}{dst, src, positions, frequencies, tokens, heads, dim, pairs, dstToken, dstHead, srcToken, srcHead, halves})
 }
 
-// RopeF32Args is a prepared launch of RopeF32. Its arguments can be set one by one,
-// without allocating, between launches.
+// RopeF32Args is a prepared launch of RopeF32. Its arguments can be set one by one between launches,
+// without allocating.
 type RopeF32Args struct {
 	Launch *driver.Launch
 
@@ -110,7 +104,7 @@ type RopeF32Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher RopeF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[float32], positions driver.MemoryOf[int32], frequencies driver.MemoryOf[float32], tokens uint64, heads uint32, dim uint32, pairs uint32, dstToken uint64, dstHead uint64, srcToken uint64, srcHead uint64, halves uint32) (*RopeF32Args, error) {
+func (launcher RopeF32) Prepare(cfg driver.LaunchConfig, dst, src driver.MemoryOf[float32], positions driver.MemoryOf[int32], frequencies driver.MemoryOf[float32], tokens uint64, heads, dim, pairs uint32, dstToken, dstHead, srcToken, srcHead uint64, halves uint32) (*RopeF32Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, positions, frequencies, tokens, heads, dim, pairs, dstToken, dstHead, srcToken, srcHead, halves)
 	if err != nil {
 		return nil, err
@@ -161,7 +155,7 @@ func (launcher RopeF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[flo
 // RopeF16 launches the kernel rope_f16.
 type RopeF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero RopeF16.
+// Kernel returns the kernel, or nil for a zero RopeF16.
 func (launcher RopeF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newRopeF16(kernel *driver.Kernel, err error) (RopeF16, error) {
@@ -177,34 +171,28 @@ func (RopeF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher RopeF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[F16], positions driver.MemoryOf[int32], frequencies driver.MemoryOf[float32], tokens uint64, heads uint32, dim uint32, pairs uint32, dstToken uint64, dstHead uint64, srcToken uint64, srcHead uint64, halves uint32) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher RopeF16) Op(cfg driver.LaunchConfig, dst, src driver.MemoryOf[F16], positions driver.MemoryOf[int32], frequencies driver.MemoryOf[float32], tokens uint64, heads, dim, pairs uint32, dstToken, dstHead, srcToken, srcHead uint64, halves uint32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), driver.In(positions), driver.In(frequencies), tokens, heads, dim, pairs, dstToken, dstHead, srcToken, srcHead, halves)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher RopeF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], src driver.View[F16], positions driver.View[int32], frequencies driver.View[float32], tokens uint64, heads uint32, dim uint32, pairs uint32, dstToken uint64, dstHead uint64, srcToken uint64, srcHead uint64, halves uint32) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher RopeF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst, src driver.View[F16], positions driver.View[int32], frequencies driver.View[float32], tokens uint64, heads, dim, pairs uint32, dstToken, dstHead, srcToken, srcHead uint64, halves uint32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst         driver.View[F16]
-		src         driver.View[F16]
-		positions   driver.View[int32]
-		frequencies driver.View[float32]
-		tokens      uint64
-		heads       uint32
-		dim         uint32
-		pairs       uint32
-		dstToken    uint64
-		dstHead     uint64
-		srcToken    uint64
-		srcHead     uint64
-		halves      uint32
+		dst, src                             driver.View[F16]
+		positions                            driver.View[int32]
+		frequencies                          driver.View[float32]
+		tokens                               uint64
+		heads, dim, pairs                    uint32
+		dstToken, dstHead, srcToken, srcHead uint64
+		halves                               uint32
 	}{dst, src, positions, frequencies, tokens, heads, dim, pairs, dstToken, dstHead, srcToken, srcHead, halves})
 }
 
-// RopeF16Args is a prepared launch of RopeF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// RopeF16Args is a prepared launch of RopeF16. Its arguments can be set one by one between launches,
+// without allocating.
 type RopeF16Args struct {
 	Launch *driver.Launch
 
@@ -224,7 +212,7 @@ type RopeF16Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher RopeF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[F16], positions driver.MemoryOf[int32], frequencies driver.MemoryOf[float32], tokens uint64, heads uint32, dim uint32, pairs uint32, dstToken uint64, dstHead uint64, srcToken uint64, srcHead uint64, halves uint32) (*RopeF16Args, error) {
+func (launcher RopeF16) Prepare(cfg driver.LaunchConfig, dst, src driver.MemoryOf[F16], positions driver.MemoryOf[int32], frequencies driver.MemoryOf[float32], tokens uint64, heads, dim, pairs uint32, dstToken, dstHead, srcToken, srcHead uint64, halves uint32) (*RopeF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, positions, frequencies, tokens, heads, dim, pairs, dstToken, dstHead, srcToken, srcHead, halves)
 	if err != nil {
 		return nil, err
@@ -275,7 +263,7 @@ func (launcher RopeF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16
 // RopeBF16 launches the kernel rope_bf16.
 type RopeBF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero RopeBF16.
+// Kernel returns the kernel, or nil for a zero RopeBF16.
 func (launcher RopeBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newRopeBF16(kernel *driver.Kernel, err error) (RopeBF16, error) {
@@ -291,34 +279,28 @@ func (RopeBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher RopeBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[BF16], positions driver.MemoryOf[int32], frequencies driver.MemoryOf[float32], tokens uint64, heads uint32, dim uint32, pairs uint32, dstToken uint64, dstHead uint64, srcToken uint64, srcHead uint64, halves uint32) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher RopeBF16) Op(cfg driver.LaunchConfig, dst, src driver.MemoryOf[BF16], positions driver.MemoryOf[int32], frequencies driver.MemoryOf[float32], tokens uint64, heads, dim, pairs uint32, dstToken, dstHead, srcToken, srcHead uint64, halves uint32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), driver.In(positions), driver.In(frequencies), tokens, heads, dim, pairs, dstToken, dstHead, srcToken, srcHead, halves)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher RopeBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[BF16], positions driver.View[int32], frequencies driver.View[float32], tokens uint64, heads uint32, dim uint32, pairs uint32, dstToken uint64, dstHead uint64, srcToken uint64, srcHead uint64, halves uint32) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher RopeBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst, src driver.View[BF16], positions driver.View[int32], frequencies driver.View[float32], tokens uint64, heads, dim, pairs uint32, dstToken, dstHead, srcToken, srcHead uint64, halves uint32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst         driver.View[BF16]
-		src         driver.View[BF16]
-		positions   driver.View[int32]
-		frequencies driver.View[float32]
-		tokens      uint64
-		heads       uint32
-		dim         uint32
-		pairs       uint32
-		dstToken    uint64
-		dstHead     uint64
-		srcToken    uint64
-		srcHead     uint64
-		halves      uint32
+		dst, src                             driver.View[BF16]
+		positions                            driver.View[int32]
+		frequencies                          driver.View[float32]
+		tokens                               uint64
+		heads, dim, pairs                    uint32
+		dstToken, dstHead, srcToken, srcHead uint64
+		halves                               uint32
 	}{dst, src, positions, frequencies, tokens, heads, dim, pairs, dstToken, dstHead, srcToken, srcHead, halves})
 }
 
-// RopeBF16Args is a prepared launch of RopeBF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// RopeBF16Args is a prepared launch of RopeBF16. Its arguments can be set one by one between launches,
+// without allocating.
 type RopeBF16Args struct {
 	Launch *driver.Launch
 
@@ -338,7 +320,7 @@ type RopeBF16Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher RopeBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[BF16], positions driver.MemoryOf[int32], frequencies driver.MemoryOf[float32], tokens uint64, heads uint32, dim uint32, pairs uint32, dstToken uint64, dstHead uint64, srcToken uint64, srcHead uint64, halves uint32) (*RopeBF16Args, error) {
+func (launcher RopeBF16) Prepare(cfg driver.LaunchConfig, dst, src driver.MemoryOf[BF16], positions driver.MemoryOf[int32], frequencies driver.MemoryOf[float32], tokens uint64, heads, dim, pairs uint32, dstToken, dstHead, srcToken, srcHead uint64, halves uint32) (*RopeBF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, positions, frequencies, tokens, heads, dim, pairs, dstToken, dstHead, srcToken, srcHead, halves)
 	if err != nil {
 		return nil, err

@@ -65,7 +65,7 @@ func ArgmaxBF16Sm80In(c *driver.Context) (ArgmaxBF16Sm80, error) {
 // SoftmaxBF16Sm80 launches the kernel softmax_bf16_sm80.
 type SoftmaxBF16Sm80 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero SoftmaxBF16Sm80.
+// Kernel returns the kernel, or nil for a zero SoftmaxBF16Sm80.
 func (launcher SoftmaxBF16Sm80) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSoftmaxBF16Sm80(kernel *driver.Kernel, err error) (SoftmaxBF16Sm80, error) {
@@ -81,28 +81,24 @@ func (SoftmaxBF16Sm80) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher SoftmaxBF16Sm80) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[BF16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, scale float32) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher SoftmaxBF16Sm80) Op(cfg driver.LaunchConfig, dst, src driver.MemoryOf[BF16], rows, cols, dstPitch, srcPitch uint64, scale float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, dstPitch, srcPitch, scale)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher SoftmaxBF16Sm80) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[BF16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, scale float32) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher SoftmaxBF16Sm80) Do(on driver.Doer, cfg driver.LaunchConfig, dst, src driver.View[BF16], rows, cols, dstPitch, srcPitch uint64, scale float32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst      driver.View[BF16]
-		src      driver.View[BF16]
-		rows     uint64
-		cols     uint64
-		dstPitch uint64
-		srcPitch uint64
-		scale    float32
+		dst, src                       driver.View[BF16]
+		rows, cols, dstPitch, srcPitch uint64
+		scale                          float32
 	}{dst, src, rows, cols, dstPitch, srcPitch, scale})
 }
 
-// SoftmaxBF16Sm80Args is a prepared launch of SoftmaxBF16Sm80. Its arguments can be set one by one,
-// without allocating, between launches.
+// SoftmaxBF16Sm80Args is a prepared launch of SoftmaxBF16Sm80. Its arguments can be set one by one between launches,
+// without allocating.
 type SoftmaxBF16Sm80Args struct {
 	Launch *driver.Launch
 
@@ -116,7 +112,7 @@ type SoftmaxBF16Sm80Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher SoftmaxBF16Sm80) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[BF16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, scale float32) (*SoftmaxBF16Sm80Args, error) {
+func (launcher SoftmaxBF16Sm80) Prepare(cfg driver.LaunchConfig, dst, src driver.MemoryOf[BF16], rows, cols, dstPitch, srcPitch uint64, scale float32) (*SoftmaxBF16Sm80Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, dstPitch, srcPitch, scale)
 	if err != nil {
 		return nil, err
@@ -149,7 +145,7 @@ func (launcher SoftmaxBF16Sm80) Prepare(cfg driver.LaunchConfig, dst driver.Memo
 // RmsnormBF16Sm80 launches the kernel rmsnorm_bf16_sm80.
 type RmsnormBF16Sm80 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero RmsnormBF16Sm80.
+// Kernel returns the kernel, or nil for a zero RmsnormBF16Sm80.
 func (launcher RmsnormBF16Sm80) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newRmsnormBF16Sm80(kernel *driver.Kernel, err error) (RmsnormBF16Sm80, error) {
@@ -165,29 +161,24 @@ func (RmsnormBF16Sm80) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher RmsnormBF16Sm80) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[BF16], weight driver.MemoryOf[BF16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher RmsnormBF16Sm80) Op(cfg driver.LaunchConfig, dst, src, weight driver.MemoryOf[BF16], rows, cols, dstPitch, srcPitch uint64, eps float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), driver.In(weight), rows, cols, dstPitch, srcPitch, eps)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher RmsnormBF16Sm80) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[BF16], weight driver.View[BF16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher RmsnormBF16Sm80) Do(on driver.Doer, cfg driver.LaunchConfig, dst, src, weight driver.View[BF16], rows, cols, dstPitch, srcPitch uint64, eps float32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst      driver.View[BF16]
-		src      driver.View[BF16]
-		weight   driver.View[BF16]
-		rows     uint64
-		cols     uint64
-		dstPitch uint64
-		srcPitch uint64
-		eps      float32
+		dst, src, weight               driver.View[BF16]
+		rows, cols, dstPitch, srcPitch uint64
+		eps                            float32
 	}{dst, src, weight, rows, cols, dstPitch, srcPitch, eps})
 }
 
-// RmsnormBF16Sm80Args is a prepared launch of RmsnormBF16Sm80. Its arguments can be set one by one,
-// without allocating, between launches.
+// RmsnormBF16Sm80Args is a prepared launch of RmsnormBF16Sm80. Its arguments can be set one by one between launches,
+// without allocating.
 type RmsnormBF16Sm80Args struct {
 	Launch *driver.Launch
 
@@ -202,7 +193,7 @@ type RmsnormBF16Sm80Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher RmsnormBF16Sm80) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[BF16], weight driver.MemoryOf[BF16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*RmsnormBF16Sm80Args, error) {
+func (launcher RmsnormBF16Sm80) Prepare(cfg driver.LaunchConfig, dst, src, weight driver.MemoryOf[BF16], rows, cols, dstPitch, srcPitch uint64, eps float32) (*RmsnormBF16Sm80Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, weight, rows, cols, dstPitch, srcPitch, eps)
 	if err != nil {
 		return nil, err
@@ -238,7 +229,7 @@ func (launcher RmsnormBF16Sm80) Prepare(cfg driver.LaunchConfig, dst driver.Memo
 // LayernormBF16Sm80 launches the kernel layernorm_bf16_sm80.
 type LayernormBF16Sm80 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero LayernormBF16Sm80.
+// Kernel returns the kernel, or nil for a zero LayernormBF16Sm80.
 func (launcher LayernormBF16Sm80) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newLayernormBF16Sm80(kernel *driver.Kernel, err error) (LayernormBF16Sm80, error) {
@@ -254,30 +245,24 @@ func (LayernormBF16Sm80) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher LayernormBF16Sm80) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[BF16], weight driver.MemoryOf[BF16], bias driver.MemoryOf[BF16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher LayernormBF16Sm80) Op(cfg driver.LaunchConfig, dst, src, weight, bias driver.MemoryOf[BF16], rows, cols, dstPitch, srcPitch uint64, eps float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), driver.In(weight), driver.In(bias), rows, cols, dstPitch, srcPitch, eps)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher LayernormBF16Sm80) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[BF16], weight driver.View[BF16], bias driver.View[BF16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher LayernormBF16Sm80) Do(on driver.Doer, cfg driver.LaunchConfig, dst, src, weight, bias driver.View[BF16], rows, cols, dstPitch, srcPitch uint64, eps float32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst      driver.View[BF16]
-		src      driver.View[BF16]
-		weight   driver.View[BF16]
-		bias     driver.View[BF16]
-		rows     uint64
-		cols     uint64
-		dstPitch uint64
-		srcPitch uint64
-		eps      float32
+		dst, src, weight, bias         driver.View[BF16]
+		rows, cols, dstPitch, srcPitch uint64
+		eps                            float32
 	}{dst, src, weight, bias, rows, cols, dstPitch, srcPitch, eps})
 }
 
-// LayernormBF16Sm80Args is a prepared launch of LayernormBF16Sm80. Its arguments can be set one by one,
-// without allocating, between launches.
+// LayernormBF16Sm80Args is a prepared launch of LayernormBF16Sm80. Its arguments can be set one by one between launches,
+// without allocating.
 type LayernormBF16Sm80Args struct {
 	Launch *driver.Launch
 
@@ -293,7 +278,7 @@ type LayernormBF16Sm80Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher LayernormBF16Sm80) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[BF16], weight driver.MemoryOf[BF16], bias driver.MemoryOf[BF16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*LayernormBF16Sm80Args, error) {
+func (launcher LayernormBF16Sm80) Prepare(cfg driver.LaunchConfig, dst, src, weight, bias driver.MemoryOf[BF16], rows, cols, dstPitch, srcPitch uint64, eps float32) (*LayernormBF16Sm80Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, weight, bias, rows, cols, dstPitch, srcPitch, eps)
 	if err != nil {
 		return nil, err
@@ -332,7 +317,7 @@ func (launcher LayernormBF16Sm80) Prepare(cfg driver.LaunchConfig, dst driver.Me
 // ArgmaxF16Sm80 launches the kernel argmax_f16_sm80.
 type ArgmaxF16Sm80 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero ArgmaxF16Sm80.
+// Kernel returns the kernel, or nil for a zero ArgmaxF16Sm80.
 func (launcher ArgmaxF16Sm80) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newArgmaxF16Sm80(kernel *driver.Kernel, err error) (ArgmaxF16Sm80, error) {
@@ -348,28 +333,26 @@ func (ArgmaxF16Sm80) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher ArgmaxF16Sm80) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[F16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher ArgmaxF16Sm80) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[F16], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher ArgmaxF16Sm80) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], src driver.View[F16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher ArgmaxF16Sm80) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], src driver.View[F16], rows, cols, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst   driver.View[int64]
-		src   driver.View[F16]
-		rows  uint64
-		cols  uint64
-		pitch uint64
-		parts uint32
-		work  driver.View[uint64]
+		dst               driver.View[int64]
+		src               driver.View[F16]
+		rows, cols, pitch uint64
+		parts             uint32
+		work              driver.View[uint64]
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// ArgmaxF16Sm80Args is a prepared launch of ArgmaxF16Sm80. Its arguments can be set one by one,
-// without allocating, between launches.
+// ArgmaxF16Sm80Args is a prepared launch of ArgmaxF16Sm80. Its arguments can be set one by one between launches,
+// without allocating.
 type ArgmaxF16Sm80Args struct {
 	Launch *driver.Launch
 
@@ -383,7 +366,7 @@ type ArgmaxF16Sm80Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher ArgmaxF16Sm80) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[F16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*ArgmaxF16Sm80Args, error) {
+func (launcher ArgmaxF16Sm80) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[F16], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*ArgmaxF16Sm80Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {
 		return nil, err
@@ -416,7 +399,7 @@ func (launcher ArgmaxF16Sm80) Prepare(cfg driver.LaunchConfig, dst driver.Memory
 // ArgmaxBF16Sm80 launches the kernel argmax_bf16_sm80.
 type ArgmaxBF16Sm80 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero ArgmaxBF16Sm80.
+// Kernel returns the kernel, or nil for a zero ArgmaxBF16Sm80.
 func (launcher ArgmaxBF16Sm80) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newArgmaxBF16Sm80(kernel *driver.Kernel, err error) (ArgmaxBF16Sm80, error) {
@@ -432,28 +415,26 @@ func (ArgmaxBF16Sm80) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher ArgmaxBF16Sm80) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[BF16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher ArgmaxBF16Sm80) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[BF16], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher ArgmaxBF16Sm80) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], src driver.View[BF16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher ArgmaxBF16Sm80) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], src driver.View[BF16], rows, cols, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst   driver.View[int64]
-		src   driver.View[BF16]
-		rows  uint64
-		cols  uint64
-		pitch uint64
-		parts uint32
-		work  driver.View[uint64]
+		dst               driver.View[int64]
+		src               driver.View[BF16]
+		rows, cols, pitch uint64
+		parts             uint32
+		work              driver.View[uint64]
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// ArgmaxBF16Sm80Args is a prepared launch of ArgmaxBF16Sm80. Its arguments can be set one by one,
-// without allocating, between launches.
+// ArgmaxBF16Sm80Args is a prepared launch of ArgmaxBF16Sm80. Its arguments can be set one by one between launches,
+// without allocating.
 type ArgmaxBF16Sm80Args struct {
 	Launch *driver.Launch
 
@@ -467,7 +448,7 @@ type ArgmaxBF16Sm80Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher ArgmaxBF16Sm80) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[BF16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*ArgmaxBF16Sm80Args, error) {
+func (launcher ArgmaxBF16Sm80) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[BF16], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*ArgmaxBF16Sm80Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {
 		return nil, err

@@ -47,7 +47,7 @@ func SoftmaxBF16Sm90In(c *driver.Context) (SoftmaxBF16Sm90, error) {
 // SoftmaxF32Sm90 launches the kernel softmax_f32_sm90.
 type SoftmaxF32Sm90 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero SoftmaxF32Sm90.
+// Kernel returns the kernel, or nil for a zero SoftmaxF32Sm90.
 func (launcher SoftmaxF32Sm90) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSoftmaxF32Sm90(kernel *driver.Kernel, err error) (SoftmaxF32Sm90, error) {
@@ -63,28 +63,24 @@ func (SoftmaxF32Sm90) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher SoftmaxF32Sm90) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[float32], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, scale float32) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher SoftmaxF32Sm90) Op(cfg driver.LaunchConfig, dst, src driver.MemoryOf[float32], rows, cols, dstPitch, srcPitch uint64, scale float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, dstPitch, srcPitch, scale)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher SoftmaxF32Sm90) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[float32], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, scale float32) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher SoftmaxF32Sm90) Do(on driver.Doer, cfg driver.LaunchConfig, dst, src driver.View[float32], rows, cols, dstPitch, srcPitch uint64, scale float32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst      driver.View[float32]
-		src      driver.View[float32]
-		rows     uint64
-		cols     uint64
-		dstPitch uint64
-		srcPitch uint64
-		scale    float32
+		dst, src                       driver.View[float32]
+		rows, cols, dstPitch, srcPitch uint64
+		scale                          float32
 	}{dst, src, rows, cols, dstPitch, srcPitch, scale})
 }
 
-// SoftmaxF32Sm90Args is a prepared launch of SoftmaxF32Sm90. Its arguments can be set one by one,
-// without allocating, between launches.
+// SoftmaxF32Sm90Args is a prepared launch of SoftmaxF32Sm90. Its arguments can be set one by one between launches,
+// without allocating.
 type SoftmaxF32Sm90Args struct {
 	Launch *driver.Launch
 
@@ -98,7 +94,7 @@ type SoftmaxF32Sm90Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher SoftmaxF32Sm90) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[float32], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, scale float32) (*SoftmaxF32Sm90Args, error) {
+func (launcher SoftmaxF32Sm90) Prepare(cfg driver.LaunchConfig, dst, src driver.MemoryOf[float32], rows, cols, dstPitch, srcPitch uint64, scale float32) (*SoftmaxF32Sm90Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, dstPitch, srcPitch, scale)
 	if err != nil {
 		return nil, err
@@ -131,7 +127,7 @@ func (launcher SoftmaxF32Sm90) Prepare(cfg driver.LaunchConfig, dst driver.Memor
 // SoftmaxF16Sm90 launches the kernel softmax_f16_sm90.
 type SoftmaxF16Sm90 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero SoftmaxF16Sm90.
+// Kernel returns the kernel, or nil for a zero SoftmaxF16Sm90.
 func (launcher SoftmaxF16Sm90) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSoftmaxF16Sm90(kernel *driver.Kernel, err error) (SoftmaxF16Sm90, error) {
@@ -147,28 +143,24 @@ func (SoftmaxF16Sm90) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher SoftmaxF16Sm90) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[F16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, scale float32) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher SoftmaxF16Sm90) Op(cfg driver.LaunchConfig, dst, src driver.MemoryOf[F16], rows, cols, dstPitch, srcPitch uint64, scale float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, dstPitch, srcPitch, scale)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher SoftmaxF16Sm90) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], src driver.View[F16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, scale float32) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher SoftmaxF16Sm90) Do(on driver.Doer, cfg driver.LaunchConfig, dst, src driver.View[F16], rows, cols, dstPitch, srcPitch uint64, scale float32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst      driver.View[F16]
-		src      driver.View[F16]
-		rows     uint64
-		cols     uint64
-		dstPitch uint64
-		srcPitch uint64
-		scale    float32
+		dst, src                       driver.View[F16]
+		rows, cols, dstPitch, srcPitch uint64
+		scale                          float32
 	}{dst, src, rows, cols, dstPitch, srcPitch, scale})
 }
 
-// SoftmaxF16Sm90Args is a prepared launch of SoftmaxF16Sm90. Its arguments can be set one by one,
-// without allocating, between launches.
+// SoftmaxF16Sm90Args is a prepared launch of SoftmaxF16Sm90. Its arguments can be set one by one between launches,
+// without allocating.
 type SoftmaxF16Sm90Args struct {
 	Launch *driver.Launch
 
@@ -182,7 +174,7 @@ type SoftmaxF16Sm90Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher SoftmaxF16Sm90) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[F16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, scale float32) (*SoftmaxF16Sm90Args, error) {
+func (launcher SoftmaxF16Sm90) Prepare(cfg driver.LaunchConfig, dst, src driver.MemoryOf[F16], rows, cols, dstPitch, srcPitch uint64, scale float32) (*SoftmaxF16Sm90Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, dstPitch, srcPitch, scale)
 	if err != nil {
 		return nil, err
@@ -215,7 +207,7 @@ func (launcher SoftmaxF16Sm90) Prepare(cfg driver.LaunchConfig, dst driver.Memor
 // SoftmaxBF16Sm90 launches the kernel softmax_bf16_sm90.
 type SoftmaxBF16Sm90 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero SoftmaxBF16Sm90.
+// Kernel returns the kernel, or nil for a zero SoftmaxBF16Sm90.
 func (launcher SoftmaxBF16Sm90) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSoftmaxBF16Sm90(kernel *driver.Kernel, err error) (SoftmaxBF16Sm90, error) {
@@ -231,28 +223,24 @@ func (SoftmaxBF16Sm90) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher SoftmaxBF16Sm90) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[BF16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, scale float32) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher SoftmaxBF16Sm90) Op(cfg driver.LaunchConfig, dst, src driver.MemoryOf[BF16], rows, cols, dstPitch, srcPitch uint64, scale float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, dstPitch, srcPitch, scale)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher SoftmaxBF16Sm90) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[BF16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, scale float32) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher SoftmaxBF16Sm90) Do(on driver.Doer, cfg driver.LaunchConfig, dst, src driver.View[BF16], rows, cols, dstPitch, srcPitch uint64, scale float32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst      driver.View[BF16]
-		src      driver.View[BF16]
-		rows     uint64
-		cols     uint64
-		dstPitch uint64
-		srcPitch uint64
-		scale    float32
+		dst, src                       driver.View[BF16]
+		rows, cols, dstPitch, srcPitch uint64
+		scale                          float32
 	}{dst, src, rows, cols, dstPitch, srcPitch, scale})
 }
 
-// SoftmaxBF16Sm90Args is a prepared launch of SoftmaxBF16Sm90. Its arguments can be set one by one,
-// without allocating, between launches.
+// SoftmaxBF16Sm90Args is a prepared launch of SoftmaxBF16Sm90. Its arguments can be set one by one between launches,
+// without allocating.
 type SoftmaxBF16Sm90Args struct {
 	Launch *driver.Launch
 
@@ -266,7 +254,7 @@ type SoftmaxBF16Sm90Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher SoftmaxBF16Sm90) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[BF16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, scale float32) (*SoftmaxBF16Sm90Args, error) {
+func (launcher SoftmaxBF16Sm90) Prepare(cfg driver.LaunchConfig, dst, src driver.MemoryOf[BF16], rows, cols, dstPitch, srcPitch uint64, scale float32) (*SoftmaxBF16Sm90Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, dstPitch, srcPitch, scale)
 	if err != nil {
 		return nil, err

@@ -30,7 +30,7 @@ func StridedCopyIn(c *driver.Context) (StridedCopy, error) {
 // StridedCopy launches the kernel strided_copy.
 type StridedCopy struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero StridedCopy.
+// Kernel returns the kernel, or nil for a zero StridedCopy.
 func (launcher StridedCopy) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newStridedCopy(kernel *driver.Kernel, err error) (StridedCopy, error) {
@@ -46,25 +46,23 @@ func (StridedCopy) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher StridedCopy) Op(cfg driver.LaunchConfig, dst driver.Memory, src driver.Memory, s Strided) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher StridedCopy) Op(cfg driver.LaunchConfig, dst, src driver.Memory, s Strided) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), s)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. Passing a *Buffer does not allocate; passing a View does, because
-// it becomes an interface value.
-func (launcher StridedCopy) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Memory, src driver.Memory, s Strided) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. Passing
+// a *Buffer does not allocate. Passing a View does, because it becomes an interface value.
+func (launcher StridedCopy) Do(on driver.Doer, cfg driver.LaunchConfig, dst, src driver.Memory, s Strided) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst driver.Memory
-		src driver.Memory
-		s   Strided
+		dst, src driver.Memory
+		s        Strided
 	}{dst, src, s})
 }
 
-// StridedCopyArgs is a prepared launch of StridedCopy. Its arguments can be set one by one,
-// without allocating, between launches.
+// StridedCopyArgs is a prepared launch of StridedCopy. Its arguments can be set one by one between launches,
+// without allocating.
 type StridedCopyArgs struct {
 	Launch *driver.Launch
 
@@ -74,7 +72,7 @@ type StridedCopyArgs struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher StridedCopy) Prepare(cfg driver.LaunchConfig, dst driver.Memory, src driver.Memory, s Strided) (*StridedCopyArgs, error) {
+func (launcher StridedCopy) Prepare(cfg driver.LaunchConfig, dst, src driver.Memory, s Strided) (*StridedCopyArgs, error) {
 	launch, err := launcher.Op(cfg, dst, src, s)
 	if err != nil {
 		return nil, err

@@ -101,7 +101,7 @@ func SumU64U64In(c *driver.Context) (SumU64U64, error) {
 // SumF32F32 launches the kernel sum_f32_f32.
 type SumF32F32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero SumF32F32.
+// Kernel returns the kernel, or nil for a zero SumF32F32.
 func (launcher SumF32F32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSumF32F32(kernel *driver.Kernel, err error) (SumF32F32, error) {
@@ -117,28 +117,25 @@ func (SumF32F32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher SumF32F32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[float32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher SumF32F32) Op(cfg driver.LaunchConfig, dst, src driver.MemoryOf[float32], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher SumF32F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[float32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher SumF32F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst, src driver.View[float32], rows, cols, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst   driver.View[float32]
-		src   driver.View[float32]
-		rows  uint64
-		cols  uint64
-		pitch uint64
-		parts uint32
-		work  driver.View[uint64]
+		dst, src          driver.View[float32]
+		rows, cols, pitch uint64
+		parts             uint32
+		work              driver.View[uint64]
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// SumF32F32Args is a prepared launch of SumF32F32. Its arguments can be set one by one,
-// without allocating, between launches.
+// SumF32F32Args is a prepared launch of SumF32F32. Its arguments can be set one by one between launches,
+// without allocating.
 type SumF32F32Args struct {
 	Launch *driver.Launch
 
@@ -152,7 +149,7 @@ type SumF32F32Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher SumF32F32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[float32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*SumF32F32Args, error) {
+func (launcher SumF32F32) Prepare(cfg driver.LaunchConfig, dst, src driver.MemoryOf[float32], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*SumF32F32Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {
 		return nil, err
@@ -185,7 +182,7 @@ func (launcher SumF32F32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[f
 // SumF16F32 launches the kernel sum_f16_f32.
 type SumF16F32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero SumF16F32.
+// Kernel returns the kernel, or nil for a zero SumF16F32.
 func (launcher SumF16F32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSumF16F32(kernel *driver.Kernel, err error) (SumF16F32, error) {
@@ -201,28 +198,26 @@ func (SumF16F32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher SumF16F32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[F16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher SumF16F32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[F16], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher SumF16F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[F16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher SumF16F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[F16], rows, cols, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst   driver.View[float32]
-		src   driver.View[F16]
-		rows  uint64
-		cols  uint64
-		pitch uint64
-		parts uint32
-		work  driver.View[uint64]
+		dst               driver.View[float32]
+		src               driver.View[F16]
+		rows, cols, pitch uint64
+		parts             uint32
+		work              driver.View[uint64]
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// SumF16F32Args is a prepared launch of SumF16F32. Its arguments can be set one by one,
-// without allocating, between launches.
+// SumF16F32Args is a prepared launch of SumF16F32. Its arguments can be set one by one between launches,
+// without allocating.
 type SumF16F32Args struct {
 	Launch *driver.Launch
 
@@ -236,7 +231,7 @@ type SumF16F32Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher SumF16F32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[F16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*SumF16F32Args, error) {
+func (launcher SumF16F32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[F16], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*SumF16F32Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {
 		return nil, err
@@ -269,7 +264,7 @@ func (launcher SumF16F32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[f
 // SumBF16F32 launches the kernel sum_bf16_f32.
 type SumBF16F32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero SumBF16F32.
+// Kernel returns the kernel, or nil for a zero SumBF16F32.
 func (launcher SumBF16F32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSumBF16F32(kernel *driver.Kernel, err error) (SumBF16F32, error) {
@@ -285,28 +280,26 @@ func (SumBF16F32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher SumBF16F32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[BF16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher SumBF16F32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[BF16], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher SumBF16F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[BF16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher SumBF16F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[BF16], rows, cols, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst   driver.View[float32]
-		src   driver.View[BF16]
-		rows  uint64
-		cols  uint64
-		pitch uint64
-		parts uint32
-		work  driver.View[uint64]
+		dst               driver.View[float32]
+		src               driver.View[BF16]
+		rows, cols, pitch uint64
+		parts             uint32
+		work              driver.View[uint64]
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// SumBF16F32Args is a prepared launch of SumBF16F32. Its arguments can be set one by one,
-// without allocating, between launches.
+// SumBF16F32Args is a prepared launch of SumBF16F32. Its arguments can be set one by one between launches,
+// without allocating.
 type SumBF16F32Args struct {
 	Launch *driver.Launch
 
@@ -320,7 +313,7 @@ type SumBF16F32Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher SumBF16F32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[BF16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*SumBF16F32Args, error) {
+func (launcher SumBF16F32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[BF16], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*SumBF16F32Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {
 		return nil, err
@@ -353,7 +346,7 @@ func (launcher SumBF16F32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // SumF64F64 launches the kernel sum_f64_f64.
 type SumF64F64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero SumF64F64.
+// Kernel returns the kernel, or nil for a zero SumF64F64.
 func (launcher SumF64F64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSumF64F64(kernel *driver.Kernel, err error) (SumF64F64, error) {
@@ -369,28 +362,25 @@ func (SumF64F64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher SumF64F64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], src driver.MemoryOf[float64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher SumF64F64) Op(cfg driver.LaunchConfig, dst, src driver.MemoryOf[float64], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher SumF64F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], src driver.View[float64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher SumF64F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst, src driver.View[float64], rows, cols, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst   driver.View[float64]
-		src   driver.View[float64]
-		rows  uint64
-		cols  uint64
-		pitch uint64
-		parts uint32
-		work  driver.View[uint64]
+		dst, src          driver.View[float64]
+		rows, cols, pitch uint64
+		parts             uint32
+		work              driver.View[uint64]
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// SumF64F64Args is a prepared launch of SumF64F64. Its arguments can be set one by one,
-// without allocating, between launches.
+// SumF64F64Args is a prepared launch of SumF64F64. Its arguments can be set one by one between launches,
+// without allocating.
 type SumF64F64Args struct {
 	Launch *driver.Launch
 
@@ -404,7 +394,7 @@ type SumF64F64Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher SumF64F64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], src driver.MemoryOf[float64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*SumF64F64Args, error) {
+func (launcher SumF64F64) Prepare(cfg driver.LaunchConfig, dst, src driver.MemoryOf[float64], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*SumF64F64Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {
 		return nil, err
@@ -437,7 +427,7 @@ func (launcher SumF64F64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[f
 // SumF32F64 launches the kernel sum_f32_f64.
 type SumF32F64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero SumF32F64.
+// Kernel returns the kernel, or nil for a zero SumF32F64.
 func (launcher SumF32F64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSumF32F64(kernel *driver.Kernel, err error) (SumF32F64, error) {
@@ -453,28 +443,26 @@ func (SumF32F64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher SumF32F64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], src driver.MemoryOf[float32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher SumF32F64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], src driver.MemoryOf[float32], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher SumF32F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], src driver.View[float32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher SumF32F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], src driver.View[float32], rows, cols, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst   driver.View[float64]
-		src   driver.View[float32]
-		rows  uint64
-		cols  uint64
-		pitch uint64
-		parts uint32
-		work  driver.View[uint64]
+		dst               driver.View[float64]
+		src               driver.View[float32]
+		rows, cols, pitch uint64
+		parts             uint32
+		work              driver.View[uint64]
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// SumF32F64Args is a prepared launch of SumF32F64. Its arguments can be set one by one,
-// without allocating, between launches.
+// SumF32F64Args is a prepared launch of SumF32F64. Its arguments can be set one by one between launches,
+// without allocating.
 type SumF32F64Args struct {
 	Launch *driver.Launch
 
@@ -488,7 +476,7 @@ type SumF32F64Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher SumF32F64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], src driver.MemoryOf[float32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*SumF32F64Args, error) {
+func (launcher SumF32F64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], src driver.MemoryOf[float32], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*SumF32F64Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {
 		return nil, err
@@ -521,7 +509,7 @@ func (launcher SumF32F64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[f
 // SumI32I64 launches the kernel sum_i32_i64.
 type SumI32I64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero SumI32I64.
+// Kernel returns the kernel, or nil for a zero SumI32I64.
 func (launcher SumI32I64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSumI32I64(kernel *driver.Kernel, err error) (SumI32I64, error) {
@@ -537,28 +525,26 @@ func (SumI32I64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher SumI32I64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[int32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher SumI32I64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[int32], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher SumI32I64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], src driver.View[int32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher SumI32I64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], src driver.View[int32], rows, cols, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst   driver.View[int64]
-		src   driver.View[int32]
-		rows  uint64
-		cols  uint64
-		pitch uint64
-		parts uint32
-		work  driver.View[uint64]
+		dst               driver.View[int64]
+		src               driver.View[int32]
+		rows, cols, pitch uint64
+		parts             uint32
+		work              driver.View[uint64]
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// SumI32I64Args is a prepared launch of SumI32I64. Its arguments can be set one by one,
-// without allocating, between launches.
+// SumI32I64Args is a prepared launch of SumI32I64. Its arguments can be set one by one between launches,
+// without allocating.
 type SumI32I64Args struct {
 	Launch *driver.Launch
 
@@ -572,7 +558,7 @@ type SumI32I64Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher SumI32I64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[int32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*SumI32I64Args, error) {
+func (launcher SumI32I64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[int32], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*SumI32I64Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {
 		return nil, err
@@ -605,7 +591,7 @@ func (launcher SumI32I64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[i
 // SumI64I64 launches the kernel sum_i64_i64.
 type SumI64I64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero SumI64I64.
+// Kernel returns the kernel, or nil for a zero SumI64I64.
 func (launcher SumI64I64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSumI64I64(kernel *driver.Kernel, err error) (SumI64I64, error) {
@@ -621,28 +607,25 @@ func (SumI64I64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher SumI64I64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[int64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher SumI64I64) Op(cfg driver.LaunchConfig, dst, src driver.MemoryOf[int64], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher SumI64I64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], src driver.View[int64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher SumI64I64) Do(on driver.Doer, cfg driver.LaunchConfig, dst, src driver.View[int64], rows, cols, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst   driver.View[int64]
-		src   driver.View[int64]
-		rows  uint64
-		cols  uint64
-		pitch uint64
-		parts uint32
-		work  driver.View[uint64]
+		dst, src          driver.View[int64]
+		rows, cols, pitch uint64
+		parts             uint32
+		work              driver.View[uint64]
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// SumI64I64Args is a prepared launch of SumI64I64. Its arguments can be set one by one,
-// without allocating, between launches.
+// SumI64I64Args is a prepared launch of SumI64I64. Its arguments can be set one by one between launches,
+// without allocating.
 type SumI64I64Args struct {
 	Launch *driver.Launch
 
@@ -656,7 +639,7 @@ type SumI64I64Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher SumI64I64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[int64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*SumI64I64Args, error) {
+func (launcher SumI64I64) Prepare(cfg driver.LaunchConfig, dst, src driver.MemoryOf[int64], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*SumI64I64Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {
 		return nil, err
@@ -689,7 +672,7 @@ func (launcher SumI64I64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[i
 // SumU32U64 launches the kernel sum_u32_u64.
 type SumU32U64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero SumU32U64.
+// Kernel returns the kernel, or nil for a zero SumU32U64.
 func (launcher SumU32U64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSumU32U64(kernel *driver.Kernel, err error) (SumU32U64, error) {
@@ -705,28 +688,26 @@ func (SumU32U64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher SumU32U64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], src driver.MemoryOf[uint32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher SumU32U64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], src driver.MemoryOf[uint32], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher SumU32U64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], src driver.View[uint32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher SumU32U64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], src driver.View[uint32], rows, cols, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst   driver.View[uint64]
-		src   driver.View[uint32]
-		rows  uint64
-		cols  uint64
-		pitch uint64
-		parts uint32
-		work  driver.View[uint64]
+		dst               driver.View[uint64]
+		src               driver.View[uint32]
+		rows, cols, pitch uint64
+		parts             uint32
+		work              driver.View[uint64]
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// SumU32U64Args is a prepared launch of SumU32U64. Its arguments can be set one by one,
-// without allocating, between launches.
+// SumU32U64Args is a prepared launch of SumU32U64. Its arguments can be set one by one between launches,
+// without allocating.
 type SumU32U64Args struct {
 	Launch *driver.Launch
 
@@ -740,7 +721,7 @@ type SumU32U64Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher SumU32U64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], src driver.MemoryOf[uint32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*SumU32U64Args, error) {
+func (launcher SumU32U64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], src driver.MemoryOf[uint32], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*SumU32U64Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {
 		return nil, err
@@ -773,7 +754,7 @@ func (launcher SumU32U64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[u
 // SumU64U64 launches the kernel sum_u64_u64.
 type SumU64U64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero SumU64U64.
+// Kernel returns the kernel, or nil for a zero SumU64U64.
 func (launcher SumU64U64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSumU64U64(kernel *driver.Kernel, err error) (SumU64U64, error) {
@@ -789,28 +770,25 @@ func (SumU64U64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher SumU64U64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], src driver.MemoryOf[uint64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher SumU64U64) Op(cfg driver.LaunchConfig, dst, src driver.MemoryOf[uint64], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher SumU64U64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], src driver.View[uint64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher SumU64U64) Do(on driver.Doer, cfg driver.LaunchConfig, dst, src driver.View[uint64], rows, cols, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst   driver.View[uint64]
-		src   driver.View[uint64]
-		rows  uint64
-		cols  uint64
-		pitch uint64
-		parts uint32
-		work  driver.View[uint64]
+		dst, src          driver.View[uint64]
+		rows, cols, pitch uint64
+		parts             uint32
+		work              driver.View[uint64]
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// SumU64U64Args is a prepared launch of SumU64U64. Its arguments can be set one by one,
-// without allocating, between launches.
+// SumU64U64Args is a prepared launch of SumU64U64. Its arguments can be set one by one between launches,
+// without allocating.
 type SumU64U64Args struct {
 	Launch *driver.Launch
 
@@ -824,7 +802,7 @@ type SumU64U64Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher SumU64U64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], src driver.MemoryOf[uint64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*SumU64U64Args, error) {
+func (launcher SumU64U64) Prepare(cfg driver.LaunchConfig, dst, src driver.MemoryOf[uint64], rows, cols, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*SumU64U64Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {
 		return nil, err

@@ -56,7 +56,7 @@ func TransposeB64In(c *driver.Context) (TransposeB64, error) {
 // TransposeB8 launches the kernel transpose_b8.
 type TransposeB8 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero TransposeB8.
+// Kernel returns the kernel, or nil for a zero TransposeB8.
 func (launcher TransposeB8) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newTransposeB8(kernel *driver.Kernel, err error) (TransposeB8, error) {
@@ -72,26 +72,23 @@ func (TransposeB8) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher TransposeB8) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint8], src driver.MemoryOf[uint8], batches uint64, rows uint64, columns uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher TransposeB8) Op(cfg driver.LaunchConfig, dst, src driver.MemoryOf[uint8], batches, rows, columns uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), batches, rows, columns)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher TransposeB8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint8], src driver.View[uint8], batches uint64, rows uint64, columns uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher TransposeB8) Do(on driver.Doer, cfg driver.LaunchConfig, dst, src driver.View[uint8], batches, rows, columns uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst     driver.View[uint8]
-		src     driver.View[uint8]
-		batches uint64
-		rows    uint64
-		columns uint64
+		dst, src               driver.View[uint8]
+		batches, rows, columns uint64
 	}{dst, src, batches, rows, columns})
 }
 
-// TransposeB8Args is a prepared launch of TransposeB8. Its arguments can be set one by one,
-// without allocating, between launches.
+// TransposeB8Args is a prepared launch of TransposeB8. Its arguments can be set one by one between launches,
+// without allocating.
 type TransposeB8Args struct {
 	Launch *driver.Launch
 
@@ -103,7 +100,7 @@ type TransposeB8Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher TransposeB8) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint8], src driver.MemoryOf[uint8], batches uint64, rows uint64, columns uint64) (*TransposeB8Args, error) {
+func (launcher TransposeB8) Prepare(cfg driver.LaunchConfig, dst, src driver.MemoryOf[uint8], batches, rows, columns uint64) (*TransposeB8Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, batches, rows, columns)
 	if err != nil {
 		return nil, err
@@ -130,7 +127,7 @@ func (launcher TransposeB8) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf
 // TransposeB16 launches the kernel transpose_b16.
 type TransposeB16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero TransposeB16.
+// Kernel returns the kernel, or nil for a zero TransposeB16.
 func (launcher TransposeB16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newTransposeB16(kernel *driver.Kernel, err error) (TransposeB16, error) {
@@ -146,26 +143,23 @@ func (TransposeB16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher TransposeB16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint16], src driver.MemoryOf[uint16], batches uint64, rows uint64, columns uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher TransposeB16) Op(cfg driver.LaunchConfig, dst, src driver.MemoryOf[uint16], batches, rows, columns uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), batches, rows, columns)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher TransposeB16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint16], src driver.View[uint16], batches uint64, rows uint64, columns uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher TransposeB16) Do(on driver.Doer, cfg driver.LaunchConfig, dst, src driver.View[uint16], batches, rows, columns uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst     driver.View[uint16]
-		src     driver.View[uint16]
-		batches uint64
-		rows    uint64
-		columns uint64
+		dst, src               driver.View[uint16]
+		batches, rows, columns uint64
 	}{dst, src, batches, rows, columns})
 }
 
-// TransposeB16Args is a prepared launch of TransposeB16. Its arguments can be set one by one,
-// without allocating, between launches.
+// TransposeB16Args is a prepared launch of TransposeB16. Its arguments can be set one by one between launches,
+// without allocating.
 type TransposeB16Args struct {
 	Launch *driver.Launch
 
@@ -177,7 +171,7 @@ type TransposeB16Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher TransposeB16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint16], src driver.MemoryOf[uint16], batches uint64, rows uint64, columns uint64) (*TransposeB16Args, error) {
+func (launcher TransposeB16) Prepare(cfg driver.LaunchConfig, dst, src driver.MemoryOf[uint16], batches, rows, columns uint64) (*TransposeB16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, batches, rows, columns)
 	if err != nil {
 		return nil, err
@@ -204,7 +198,7 @@ func (launcher TransposeB16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // TransposeB32 launches the kernel transpose_b32.
 type TransposeB32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero TransposeB32.
+// Kernel returns the kernel, or nil for a zero TransposeB32.
 func (launcher TransposeB32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newTransposeB32(kernel *driver.Kernel, err error) (TransposeB32, error) {
@@ -220,26 +214,23 @@ func (TransposeB32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher TransposeB32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], src driver.MemoryOf[uint32], batches uint64, rows uint64, columns uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher TransposeB32) Op(cfg driver.LaunchConfig, dst, src driver.MemoryOf[uint32], batches, rows, columns uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), batches, rows, columns)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher TransposeB32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], src driver.View[uint32], batches uint64, rows uint64, columns uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher TransposeB32) Do(on driver.Doer, cfg driver.LaunchConfig, dst, src driver.View[uint32], batches, rows, columns uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst     driver.View[uint32]
-		src     driver.View[uint32]
-		batches uint64
-		rows    uint64
-		columns uint64
+		dst, src               driver.View[uint32]
+		batches, rows, columns uint64
 	}{dst, src, batches, rows, columns})
 }
 
-// TransposeB32Args is a prepared launch of TransposeB32. Its arguments can be set one by one,
-// without allocating, between launches.
+// TransposeB32Args is a prepared launch of TransposeB32. Its arguments can be set one by one between launches,
+// without allocating.
 type TransposeB32Args struct {
 	Launch *driver.Launch
 
@@ -251,7 +242,7 @@ type TransposeB32Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher TransposeB32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], src driver.MemoryOf[uint32], batches uint64, rows uint64, columns uint64) (*TransposeB32Args, error) {
+func (launcher TransposeB32) Prepare(cfg driver.LaunchConfig, dst, src driver.MemoryOf[uint32], batches, rows, columns uint64) (*TransposeB32Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, batches, rows, columns)
 	if err != nil {
 		return nil, err
@@ -278,7 +269,7 @@ func (launcher TransposeB32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // TransposeB64 launches the kernel transpose_b64.
 type TransposeB64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero TransposeB64.
+// Kernel returns the kernel, or nil for a zero TransposeB64.
 func (launcher TransposeB64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newTransposeB64(kernel *driver.Kernel, err error) (TransposeB64, error) {
@@ -294,26 +285,23 @@ func (TransposeB64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher TransposeB64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], src driver.MemoryOf[uint64], batches uint64, rows uint64, columns uint64) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher TransposeB64) Op(cfg driver.LaunchConfig, dst, src driver.MemoryOf[uint64], batches, rows, columns uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), batches, rows, columns)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher TransposeB64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], src driver.View[uint64], batches uint64, rows uint64, columns uint64) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher TransposeB64) Do(on driver.Doer, cfg driver.LaunchConfig, dst, src driver.View[uint64], batches, rows, columns uint64) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		dst     driver.View[uint64]
-		src     driver.View[uint64]
-		batches uint64
-		rows    uint64
-		columns uint64
+		dst, src               driver.View[uint64]
+		batches, rows, columns uint64
 	}{dst, src, batches, rows, columns})
 }
 
-// TransposeB64Args is a prepared launch of TransposeB64. Its arguments can be set one by one,
-// without allocating, between launches.
+// TransposeB64Args is a prepared launch of TransposeB64. Its arguments can be set one by one between launches,
+// without allocating.
 type TransposeB64Args struct {
 	Launch *driver.Launch
 
@@ -325,7 +313,7 @@ type TransposeB64Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher TransposeB64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], src driver.MemoryOf[uint64], batches uint64, rows uint64, columns uint64) (*TransposeB64Args, error) {
+func (launcher TransposeB64) Prepare(cfg driver.LaunchConfig, dst, src driver.MemoryOf[uint64], batches, rows, columns uint64) (*TransposeB64Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, batches, rows, columns)
 	if err != nil {
 		return nil, err

@@ -128,7 +128,7 @@ func RsqrtBF16In(c *driver.Context) (RsqrtBF16, error) {
 // NegBF16 launches the kernel neg_bf16.
 type NegBF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero NegBF16.
+// Kernel returns the kernel, or nil for a zero NegBF16.
 func (launcher NegBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newNegBF16(kernel *driver.Kernel, err error) (NegBF16, error) {
@@ -144,14 +144,14 @@ func (NegBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher NegBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, src driver.MemoryOf[BF16]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher NegBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, src driver.View[BF16]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[BF16]
@@ -160,8 +160,8 @@ func (launcher NegBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, src})
 }
 
-// NegBF16Args is a prepared launch of NegBF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// NegBF16Args is a prepared launch of NegBF16. Its arguments can be set one by one between launches,
+// without allocating.
 type NegBF16Args struct {
 	Launch *driver.Launch
 
@@ -192,7 +192,7 @@ func (launcher NegBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF1
 // AbsBF16 launches the kernel abs_bf16.
 type AbsBF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero AbsBF16.
+// Kernel returns the kernel, or nil for a zero AbsBF16.
 func (launcher AbsBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newAbsBF16(kernel *driver.Kernel, err error) (AbsBF16, error) {
@@ -208,14 +208,14 @@ func (AbsBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher AbsBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, src driver.MemoryOf[BF16]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher AbsBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, src driver.View[BF16]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[BF16]
@@ -224,8 +224,8 @@ func (launcher AbsBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, src})
 }
 
-// AbsBF16Args is a prepared launch of AbsBF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// AbsBF16Args is a prepared launch of AbsBF16. Its arguments can be set one by one between launches,
+// without allocating.
 type AbsBF16Args struct {
 	Launch *driver.Launch
 
@@ -256,7 +256,7 @@ func (launcher AbsBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF1
 // ReluBF16 launches the kernel relu_bf16.
 type ReluBF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero ReluBF16.
+// Kernel returns the kernel, or nil for a zero ReluBF16.
 func (launcher ReluBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newReluBF16(kernel *driver.Kernel, err error) (ReluBF16, error) {
@@ -272,14 +272,14 @@ func (ReluBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher ReluBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, src driver.MemoryOf[BF16]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher ReluBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, src driver.View[BF16]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[BF16]
@@ -288,8 +288,8 @@ func (launcher ReluBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.
 	}{dst, n, src})
 }
 
-// ReluBF16Args is a prepared launch of ReluBF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// ReluBF16Args is a prepared launch of ReluBF16. Its arguments can be set one by one between launches,
+// without allocating.
 type ReluBF16Args struct {
 	Launch *driver.Launch
 
@@ -320,7 +320,7 @@ func (launcher ReluBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF
 // GeluBF16 launches the kernel gelu_bf16.
 type GeluBF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero GeluBF16.
+// Kernel returns the kernel, or nil for a zero GeluBF16.
 func (launcher GeluBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newGeluBF16(kernel *driver.Kernel, err error) (GeluBF16, error) {
@@ -336,14 +336,14 @@ func (GeluBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher GeluBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, src driver.MemoryOf[BF16]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher GeluBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, src driver.View[BF16]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[BF16]
@@ -352,8 +352,8 @@ func (launcher GeluBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.
 	}{dst, n, src})
 }
 
-// GeluBF16Args is a prepared launch of GeluBF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// GeluBF16Args is a prepared launch of GeluBF16. Its arguments can be set one by one between launches,
+// without allocating.
 type GeluBF16Args struct {
 	Launch *driver.Launch
 
@@ -384,7 +384,7 @@ func (launcher GeluBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF
 // GelutanhBF16 launches the kernel gelutanh_bf16.
 type GelutanhBF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero GelutanhBF16.
+// Kernel returns the kernel, or nil for a zero GelutanhBF16.
 func (launcher GelutanhBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newGelutanhBF16(kernel *driver.Kernel, err error) (GelutanhBF16, error) {
@@ -400,14 +400,14 @@ func (GelutanhBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher GelutanhBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, src driver.MemoryOf[BF16]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher GelutanhBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, src driver.View[BF16]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[BF16]
@@ -416,8 +416,8 @@ func (launcher GelutanhBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, src})
 }
 
-// GelutanhBF16Args is a prepared launch of GelutanhBF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// GelutanhBF16Args is a prepared launch of GelutanhBF16. Its arguments can be set one by one between launches,
+// without allocating.
 type GelutanhBF16Args struct {
 	Launch *driver.Launch
 
@@ -448,7 +448,7 @@ func (launcher GelutanhBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // SiluBF16 launches the kernel silu_bf16.
 type SiluBF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero SiluBF16.
+// Kernel returns the kernel, or nil for a zero SiluBF16.
 func (launcher SiluBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSiluBF16(kernel *driver.Kernel, err error) (SiluBF16, error) {
@@ -464,14 +464,14 @@ func (SiluBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher SiluBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, src driver.MemoryOf[BF16]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher SiluBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, src driver.View[BF16]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[BF16]
@@ -480,8 +480,8 @@ func (launcher SiluBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.
 	}{dst, n, src})
 }
 
-// SiluBF16Args is a prepared launch of SiluBF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// SiluBF16Args is a prepared launch of SiluBF16. Its arguments can be set one by one between launches,
+// without allocating.
 type SiluBF16Args struct {
 	Launch *driver.Launch
 
@@ -512,7 +512,7 @@ func (launcher SiluBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF
 // SigmoidBF16 launches the kernel sigmoid_bf16.
 type SigmoidBF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero SigmoidBF16.
+// Kernel returns the kernel, or nil for a zero SigmoidBF16.
 func (launcher SigmoidBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSigmoidBF16(kernel *driver.Kernel, err error) (SigmoidBF16, error) {
@@ -528,14 +528,14 @@ func (SigmoidBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher SigmoidBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, src driver.MemoryOf[BF16]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher SigmoidBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, src driver.View[BF16]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[BF16]
@@ -544,8 +544,8 @@ func (launcher SigmoidBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driv
 	}{dst, n, src})
 }
 
-// SigmoidBF16Args is a prepared launch of SigmoidBF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// SigmoidBF16Args is a prepared launch of SigmoidBF16. Its arguments can be set one by one between launches,
+// without allocating.
 type SigmoidBF16Args struct {
 	Launch *driver.Launch
 
@@ -576,7 +576,7 @@ func (launcher SigmoidBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf
 // TanhBF16 launches the kernel tanh_bf16.
 type TanhBF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero TanhBF16.
+// Kernel returns the kernel, or nil for a zero TanhBF16.
 func (launcher TanhBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newTanhBF16(kernel *driver.Kernel, err error) (TanhBF16, error) {
@@ -592,14 +592,14 @@ func (TanhBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher TanhBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, src driver.MemoryOf[BF16]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher TanhBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, src driver.View[BF16]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[BF16]
@@ -608,8 +608,8 @@ func (launcher TanhBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.
 	}{dst, n, src})
 }
 
-// TanhBF16Args is a prepared launch of TanhBF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// TanhBF16Args is a prepared launch of TanhBF16. Its arguments can be set one by one between launches,
+// without allocating.
 type TanhBF16Args struct {
 	Launch *driver.Launch
 
@@ -640,7 +640,7 @@ func (launcher TanhBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF
 // ExpBF16 launches the kernel exp_bf16.
 type ExpBF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero ExpBF16.
+// Kernel returns the kernel, or nil for a zero ExpBF16.
 func (launcher ExpBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newExpBF16(kernel *driver.Kernel, err error) (ExpBF16, error) {
@@ -656,14 +656,14 @@ func (ExpBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher ExpBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, src driver.MemoryOf[BF16]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher ExpBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, src driver.View[BF16]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[BF16]
@@ -672,8 +672,8 @@ func (launcher ExpBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, src})
 }
 
-// ExpBF16Args is a prepared launch of ExpBF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// ExpBF16Args is a prepared launch of ExpBF16. Its arguments can be set one by one between launches,
+// without allocating.
 type ExpBF16Args struct {
 	Launch *driver.Launch
 
@@ -704,7 +704,7 @@ func (launcher ExpBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF1
 // LogBF16 launches the kernel log_bf16.
 type LogBF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero LogBF16.
+// Kernel returns the kernel, or nil for a zero LogBF16.
 func (launcher LogBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newLogBF16(kernel *driver.Kernel, err error) (LogBF16, error) {
@@ -720,14 +720,14 @@ func (LogBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher LogBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, src driver.MemoryOf[BF16]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher LogBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, src driver.View[BF16]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[BF16]
@@ -736,8 +736,8 @@ func (launcher LogBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, src})
 }
 
-// LogBF16Args is a prepared launch of LogBF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// LogBF16Args is a prepared launch of LogBF16. Its arguments can be set one by one between launches,
+// without allocating.
 type LogBF16Args struct {
 	Launch *driver.Launch
 
@@ -768,7 +768,7 @@ func (launcher LogBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF1
 // SqrtBF16 launches the kernel sqrt_bf16.
 type SqrtBF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero SqrtBF16.
+// Kernel returns the kernel, or nil for a zero SqrtBF16.
 func (launcher SqrtBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSqrtBF16(kernel *driver.Kernel, err error) (SqrtBF16, error) {
@@ -784,14 +784,14 @@ func (SqrtBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher SqrtBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, src driver.MemoryOf[BF16]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher SqrtBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, src driver.View[BF16]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[BF16]
@@ -800,8 +800,8 @@ func (launcher SqrtBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.
 	}{dst, n, src})
 }
 
-// SqrtBF16Args is a prepared launch of SqrtBF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// SqrtBF16Args is a prepared launch of SqrtBF16. Its arguments can be set one by one between launches,
+// without allocating.
 type SqrtBF16Args struct {
 	Launch *driver.Launch
 
@@ -832,7 +832,7 @@ func (launcher SqrtBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF
 // RsqrtBF16 launches the kernel rsqrt_bf16.
 type RsqrtBF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero RsqrtBF16.
+// Kernel returns the kernel, or nil for a zero RsqrtBF16.
 func (launcher RsqrtBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newRsqrtBF16(kernel *driver.Kernel, err error) (RsqrtBF16, error) {
@@ -848,14 +848,14 @@ func (RsqrtBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher RsqrtBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, src driver.MemoryOf[BF16]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher RsqrtBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, src driver.View[BF16]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[BF16]
@@ -864,8 +864,8 @@ func (launcher RsqrtBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, n, src})
 }
 
-// RsqrtBF16Args is a prepared launch of RsqrtBF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// RsqrtBF16Args is a prepared launch of RsqrtBF16. Its arguments can be set one by one between launches,
+// without allocating.
 type RsqrtBF16Args struct {
 	Launch *driver.Launch
 

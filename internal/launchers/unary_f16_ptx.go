@@ -128,7 +128,7 @@ func RsqrtF16In(c *driver.Context) (RsqrtF16, error) {
 // NegF16 launches the kernel neg_f16.
 type NegF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero NegF16.
+// Kernel returns the kernel, or nil for a zero NegF16.
 func (launcher NegF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newNegF16(kernel *driver.Kernel, err error) (NegF16, error) {
@@ -144,14 +144,14 @@ func (NegF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher NegF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, src driver.MemoryOf[F16]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher NegF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, src driver.View[F16]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[F16]
@@ -160,8 +160,8 @@ func (launcher NegF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, src})
 }
 
-// NegF16Args is a prepared launch of NegF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// NegF16Args is a prepared launch of NegF16. Its arguments can be set one by one between launches,
+// without allocating.
 type NegF16Args struct {
 	Launch *driver.Launch
 
@@ -192,7 +192,7 @@ func (launcher NegF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16]
 // AbsF16 launches the kernel abs_f16.
 type AbsF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero AbsF16.
+// Kernel returns the kernel, or nil for a zero AbsF16.
 func (launcher AbsF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newAbsF16(kernel *driver.Kernel, err error) (AbsF16, error) {
@@ -208,14 +208,14 @@ func (AbsF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher AbsF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, src driver.MemoryOf[F16]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher AbsF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, src driver.View[F16]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[F16]
@@ -224,8 +224,8 @@ func (launcher AbsF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, src})
 }
 
-// AbsF16Args is a prepared launch of AbsF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// AbsF16Args is a prepared launch of AbsF16. Its arguments can be set one by one between launches,
+// without allocating.
 type AbsF16Args struct {
 	Launch *driver.Launch
 
@@ -256,7 +256,7 @@ func (launcher AbsF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16]
 // ReluF16 launches the kernel relu_f16.
 type ReluF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero ReluF16.
+// Kernel returns the kernel, or nil for a zero ReluF16.
 func (launcher ReluF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newReluF16(kernel *driver.Kernel, err error) (ReluF16, error) {
@@ -272,14 +272,14 @@ func (ReluF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher ReluF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, src driver.MemoryOf[F16]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher ReluF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, src driver.View[F16]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[F16]
@@ -288,8 +288,8 @@ func (launcher ReluF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, src})
 }
 
-// ReluF16Args is a prepared launch of ReluF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// ReluF16Args is a prepared launch of ReluF16. Its arguments can be set one by one between launches,
+// without allocating.
 type ReluF16Args struct {
 	Launch *driver.Launch
 
@@ -320,7 +320,7 @@ func (launcher ReluF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16
 // GeluF16 launches the kernel gelu_f16.
 type GeluF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero GeluF16.
+// Kernel returns the kernel, or nil for a zero GeluF16.
 func (launcher GeluF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newGeluF16(kernel *driver.Kernel, err error) (GeluF16, error) {
@@ -336,14 +336,14 @@ func (GeluF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher GeluF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, src driver.MemoryOf[F16]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher GeluF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, src driver.View[F16]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[F16]
@@ -352,8 +352,8 @@ func (launcher GeluF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, src})
 }
 
-// GeluF16Args is a prepared launch of GeluF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// GeluF16Args is a prepared launch of GeluF16. Its arguments can be set one by one between launches,
+// without allocating.
 type GeluF16Args struct {
 	Launch *driver.Launch
 
@@ -384,7 +384,7 @@ func (launcher GeluF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16
 // GelutanhF16 launches the kernel gelutanh_f16.
 type GelutanhF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero GelutanhF16.
+// Kernel returns the kernel, or nil for a zero GelutanhF16.
 func (launcher GelutanhF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newGelutanhF16(kernel *driver.Kernel, err error) (GelutanhF16, error) {
@@ -400,14 +400,14 @@ func (GelutanhF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher GelutanhF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, src driver.MemoryOf[F16]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher GelutanhF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, src driver.View[F16]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[F16]
@@ -416,8 +416,8 @@ func (launcher GelutanhF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driv
 	}{dst, n, src})
 }
 
-// GelutanhF16Args is a prepared launch of GelutanhF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// GelutanhF16Args is a prepared launch of GelutanhF16. Its arguments can be set one by one between launches,
+// without allocating.
 type GelutanhF16Args struct {
 	Launch *driver.Launch
 
@@ -448,7 +448,7 @@ func (launcher GelutanhF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf
 // SiluF16 launches the kernel silu_f16.
 type SiluF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero SiluF16.
+// Kernel returns the kernel, or nil for a zero SiluF16.
 func (launcher SiluF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSiluF16(kernel *driver.Kernel, err error) (SiluF16, error) {
@@ -464,14 +464,14 @@ func (SiluF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher SiluF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, src driver.MemoryOf[F16]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher SiluF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, src driver.View[F16]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[F16]
@@ -480,8 +480,8 @@ func (launcher SiluF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, src})
 }
 
-// SiluF16Args is a prepared launch of SiluF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// SiluF16Args is a prepared launch of SiluF16. Its arguments can be set one by one between launches,
+// without allocating.
 type SiluF16Args struct {
 	Launch *driver.Launch
 
@@ -512,7 +512,7 @@ func (launcher SiluF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16
 // SigmoidF16 launches the kernel sigmoid_f16.
 type SigmoidF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero SigmoidF16.
+// Kernel returns the kernel, or nil for a zero SigmoidF16.
 func (launcher SigmoidF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSigmoidF16(kernel *driver.Kernel, err error) (SigmoidF16, error) {
@@ -528,14 +528,14 @@ func (SigmoidF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher SigmoidF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, src driver.MemoryOf[F16]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher SigmoidF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, src driver.View[F16]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[F16]
@@ -544,8 +544,8 @@ func (launcher SigmoidF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, n, src})
 }
 
-// SigmoidF16Args is a prepared launch of SigmoidF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// SigmoidF16Args is a prepared launch of SigmoidF16. Its arguments can be set one by one between launches,
+// without allocating.
 type SigmoidF16Args struct {
 	Launch *driver.Launch
 
@@ -576,7 +576,7 @@ func (launcher SigmoidF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // TanhF16 launches the kernel tanh_f16.
 type TanhF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero TanhF16.
+// Kernel returns the kernel, or nil for a zero TanhF16.
 func (launcher TanhF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newTanhF16(kernel *driver.Kernel, err error) (TanhF16, error) {
@@ -592,14 +592,14 @@ func (TanhF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher TanhF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, src driver.MemoryOf[F16]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher TanhF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, src driver.View[F16]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[F16]
@@ -608,8 +608,8 @@ func (launcher TanhF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, src})
 }
 
-// TanhF16Args is a prepared launch of TanhF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// TanhF16Args is a prepared launch of TanhF16. Its arguments can be set one by one between launches,
+// without allocating.
 type TanhF16Args struct {
 	Launch *driver.Launch
 
@@ -640,7 +640,7 @@ func (launcher TanhF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16
 // ExpF16 launches the kernel exp_f16.
 type ExpF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero ExpF16.
+// Kernel returns the kernel, or nil for a zero ExpF16.
 func (launcher ExpF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newExpF16(kernel *driver.Kernel, err error) (ExpF16, error) {
@@ -656,14 +656,14 @@ func (ExpF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher ExpF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, src driver.MemoryOf[F16]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher ExpF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, src driver.View[F16]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[F16]
@@ -672,8 +672,8 @@ func (launcher ExpF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, src})
 }
 
-// ExpF16Args is a prepared launch of ExpF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// ExpF16Args is a prepared launch of ExpF16. Its arguments can be set one by one between launches,
+// without allocating.
 type ExpF16Args struct {
 	Launch *driver.Launch
 
@@ -704,7 +704,7 @@ func (launcher ExpF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16]
 // LogF16 launches the kernel log_f16.
 type LogF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero LogF16.
+// Kernel returns the kernel, or nil for a zero LogF16.
 func (launcher LogF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newLogF16(kernel *driver.Kernel, err error) (LogF16, error) {
@@ -720,14 +720,14 @@ func (LogF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher LogF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, src driver.MemoryOf[F16]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher LogF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, src driver.View[F16]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[F16]
@@ -736,8 +736,8 @@ func (launcher LogF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, src})
 }
 
-// LogF16Args is a prepared launch of LogF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// LogF16Args is a prepared launch of LogF16. Its arguments can be set one by one between launches,
+// without allocating.
 type LogF16Args struct {
 	Launch *driver.Launch
 
@@ -768,7 +768,7 @@ func (launcher LogF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16]
 // SqrtF16 launches the kernel sqrt_f16.
 type SqrtF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero SqrtF16.
+// Kernel returns the kernel, or nil for a zero SqrtF16.
 func (launcher SqrtF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSqrtF16(kernel *driver.Kernel, err error) (SqrtF16, error) {
@@ -784,14 +784,14 @@ func (SqrtF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher SqrtF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, src driver.MemoryOf[F16]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher SqrtF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, src driver.View[F16]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[F16]
@@ -800,8 +800,8 @@ func (launcher SqrtF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, src})
 }
 
-// SqrtF16Args is a prepared launch of SqrtF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// SqrtF16Args is a prepared launch of SqrtF16. Its arguments can be set one by one between launches,
+// without allocating.
 type SqrtF16Args struct {
 	Launch *driver.Launch
 
@@ -832,7 +832,7 @@ func (launcher SqrtF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16
 // RsqrtF16 launches the kernel rsqrt_f16.
 type RsqrtF16 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero RsqrtF16.
+// Kernel returns the kernel, or nil for a zero RsqrtF16.
 func (launcher RsqrtF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newRsqrtF16(kernel *driver.Kernel, err error) (RsqrtF16, error) {
@@ -848,14 +848,14 @@ func (RsqrtF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher RsqrtF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, src driver.MemoryOf[F16]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher RsqrtF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, src driver.View[F16]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[F16]
@@ -864,8 +864,8 @@ func (launcher RsqrtF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.
 	}{dst, n, src})
 }
 
-// RsqrtF16Args is a prepared launch of RsqrtF16. Its arguments can be set one by one,
-// without allocating, between launches.
+// RsqrtF16Args is a prepared launch of RsqrtF16. Its arguments can be set one by one between launches,
+// without allocating.
 type RsqrtF16Args struct {
 	Launch *driver.Launch
 

@@ -128,7 +128,7 @@ func RsqrtF32In(c *driver.Context) (RsqrtF32, error) {
 // NegF32 launches the kernel neg_f32.
 type NegF32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero NegF32.
+// Kernel returns the kernel, or nil for a zero NegF32.
 func (launcher NegF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newNegF32(kernel *driver.Kernel, err error) (NegF32, error) {
@@ -144,14 +144,14 @@ func (NegF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher NegF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, src driver.MemoryOf[float32]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher NegF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, src driver.View[float32]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float32]
@@ -160,8 +160,8 @@ func (launcher NegF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, src})
 }
 
-// NegF32Args is a prepared launch of NegF32. Its arguments can be set one by one,
-// without allocating, between launches.
+// NegF32Args is a prepared launch of NegF32. Its arguments can be set one by one between launches,
+// without allocating.
 type NegF32Args struct {
 	Launch *driver.Launch
 
@@ -192,7 +192,7 @@ func (launcher NegF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[floa
 // AbsF32 launches the kernel abs_f32.
 type AbsF32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero AbsF32.
+// Kernel returns the kernel, or nil for a zero AbsF32.
 func (launcher AbsF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newAbsF32(kernel *driver.Kernel, err error) (AbsF32, error) {
@@ -208,14 +208,14 @@ func (AbsF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher AbsF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, src driver.MemoryOf[float32]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher AbsF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, src driver.View[float32]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float32]
@@ -224,8 +224,8 @@ func (launcher AbsF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, src})
 }
 
-// AbsF32Args is a prepared launch of AbsF32. Its arguments can be set one by one,
-// without allocating, between launches.
+// AbsF32Args is a prepared launch of AbsF32. Its arguments can be set one by one between launches,
+// without allocating.
 type AbsF32Args struct {
 	Launch *driver.Launch
 
@@ -256,7 +256,7 @@ func (launcher AbsF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[floa
 // ReluF32 launches the kernel relu_f32.
 type ReluF32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero ReluF32.
+// Kernel returns the kernel, or nil for a zero ReluF32.
 func (launcher ReluF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newReluF32(kernel *driver.Kernel, err error) (ReluF32, error) {
@@ -272,14 +272,14 @@ func (ReluF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher ReluF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, src driver.MemoryOf[float32]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher ReluF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, src driver.View[float32]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float32]
@@ -288,8 +288,8 @@ func (launcher ReluF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, src})
 }
 
-// ReluF32Args is a prepared launch of ReluF32. Its arguments can be set one by one,
-// without allocating, between launches.
+// ReluF32Args is a prepared launch of ReluF32. Its arguments can be set one by one between launches,
+// without allocating.
 type ReluF32Args struct {
 	Launch *driver.Launch
 
@@ -320,7 +320,7 @@ func (launcher ReluF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[flo
 // GeluF32 launches the kernel gelu_f32.
 type GeluF32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero GeluF32.
+// Kernel returns the kernel, or nil for a zero GeluF32.
 func (launcher GeluF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newGeluF32(kernel *driver.Kernel, err error) (GeluF32, error) {
@@ -336,14 +336,14 @@ func (GeluF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher GeluF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, src driver.MemoryOf[float32]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher GeluF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, src driver.View[float32]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float32]
@@ -352,8 +352,8 @@ func (launcher GeluF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, src})
 }
 
-// GeluF32Args is a prepared launch of GeluF32. Its arguments can be set one by one,
-// without allocating, between launches.
+// GeluF32Args is a prepared launch of GeluF32. Its arguments can be set one by one between launches,
+// without allocating.
 type GeluF32Args struct {
 	Launch *driver.Launch
 
@@ -384,7 +384,7 @@ func (launcher GeluF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[flo
 // GelutanhF32 launches the kernel gelutanh_f32.
 type GelutanhF32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero GelutanhF32.
+// Kernel returns the kernel, or nil for a zero GelutanhF32.
 func (launcher GelutanhF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newGelutanhF32(kernel *driver.Kernel, err error) (GelutanhF32, error) {
@@ -400,14 +400,14 @@ func (GelutanhF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher GelutanhF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, src driver.MemoryOf[float32]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher GelutanhF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, src driver.View[float32]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float32]
@@ -416,8 +416,8 @@ func (launcher GelutanhF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driv
 	}{dst, n, src})
 }
 
-// GelutanhF32Args is a prepared launch of GelutanhF32. Its arguments can be set one by one,
-// without allocating, between launches.
+// GelutanhF32Args is a prepared launch of GelutanhF32. Its arguments can be set one by one between launches,
+// without allocating.
 type GelutanhF32Args struct {
 	Launch *driver.Launch
 
@@ -448,7 +448,7 @@ func (launcher GelutanhF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf
 // SiluF32 launches the kernel silu_f32.
 type SiluF32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero SiluF32.
+// Kernel returns the kernel, or nil for a zero SiluF32.
 func (launcher SiluF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSiluF32(kernel *driver.Kernel, err error) (SiluF32, error) {
@@ -464,14 +464,14 @@ func (SiluF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher SiluF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, src driver.MemoryOf[float32]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher SiluF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, src driver.View[float32]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float32]
@@ -480,8 +480,8 @@ func (launcher SiluF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, src})
 }
 
-// SiluF32Args is a prepared launch of SiluF32. Its arguments can be set one by one,
-// without allocating, between launches.
+// SiluF32Args is a prepared launch of SiluF32. Its arguments can be set one by one between launches,
+// without allocating.
 type SiluF32Args struct {
 	Launch *driver.Launch
 
@@ -512,7 +512,7 @@ func (launcher SiluF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[flo
 // SigmoidF32 launches the kernel sigmoid_f32.
 type SigmoidF32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero SigmoidF32.
+// Kernel returns the kernel, or nil for a zero SigmoidF32.
 func (launcher SigmoidF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSigmoidF32(kernel *driver.Kernel, err error) (SigmoidF32, error) {
@@ -528,14 +528,14 @@ func (SigmoidF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher SigmoidF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, src driver.MemoryOf[float32]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher SigmoidF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, src driver.View[float32]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float32]
@@ -544,8 +544,8 @@ func (launcher SigmoidF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, n, src})
 }
 
-// SigmoidF32Args is a prepared launch of SigmoidF32. Its arguments can be set one by one,
-// without allocating, between launches.
+// SigmoidF32Args is a prepared launch of SigmoidF32. Its arguments can be set one by one between launches,
+// without allocating.
 type SigmoidF32Args struct {
 	Launch *driver.Launch
 
@@ -576,7 +576,7 @@ func (launcher SigmoidF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // TanhF32 launches the kernel tanh_f32.
 type TanhF32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero TanhF32.
+// Kernel returns the kernel, or nil for a zero TanhF32.
 func (launcher TanhF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newTanhF32(kernel *driver.Kernel, err error) (TanhF32, error) {
@@ -592,14 +592,14 @@ func (TanhF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher TanhF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, src driver.MemoryOf[float32]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher TanhF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, src driver.View[float32]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float32]
@@ -608,8 +608,8 @@ func (launcher TanhF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, src})
 }
 
-// TanhF32Args is a prepared launch of TanhF32. Its arguments can be set one by one,
-// without allocating, between launches.
+// TanhF32Args is a prepared launch of TanhF32. Its arguments can be set one by one between launches,
+// without allocating.
 type TanhF32Args struct {
 	Launch *driver.Launch
 
@@ -640,7 +640,7 @@ func (launcher TanhF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[flo
 // ExpF32 launches the kernel exp_f32.
 type ExpF32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero ExpF32.
+// Kernel returns the kernel, or nil for a zero ExpF32.
 func (launcher ExpF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newExpF32(kernel *driver.Kernel, err error) (ExpF32, error) {
@@ -656,14 +656,14 @@ func (ExpF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher ExpF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, src driver.MemoryOf[float32]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher ExpF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, src driver.View[float32]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float32]
@@ -672,8 +672,8 @@ func (launcher ExpF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, src})
 }
 
-// ExpF32Args is a prepared launch of ExpF32. Its arguments can be set one by one,
-// without allocating, between launches.
+// ExpF32Args is a prepared launch of ExpF32. Its arguments can be set one by one between launches,
+// without allocating.
 type ExpF32Args struct {
 	Launch *driver.Launch
 
@@ -704,7 +704,7 @@ func (launcher ExpF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[floa
 // LogF32 launches the kernel log_f32.
 type LogF32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero LogF32.
+// Kernel returns the kernel, or nil for a zero LogF32.
 func (launcher LogF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newLogF32(kernel *driver.Kernel, err error) (LogF32, error) {
@@ -720,14 +720,14 @@ func (LogF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher LogF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, src driver.MemoryOf[float32]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher LogF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, src driver.View[float32]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float32]
@@ -736,8 +736,8 @@ func (launcher LogF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, src})
 }
 
-// LogF32Args is a prepared launch of LogF32. Its arguments can be set one by one,
-// without allocating, between launches.
+// LogF32Args is a prepared launch of LogF32. Its arguments can be set one by one between launches,
+// without allocating.
 type LogF32Args struct {
 	Launch *driver.Launch
 
@@ -768,7 +768,7 @@ func (launcher LogF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[floa
 // SqrtF32 launches the kernel sqrt_f32.
 type SqrtF32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero SqrtF32.
+// Kernel returns the kernel, or nil for a zero SqrtF32.
 func (launcher SqrtF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSqrtF32(kernel *driver.Kernel, err error) (SqrtF32, error) {
@@ -784,14 +784,14 @@ func (SqrtF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher SqrtF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, src driver.MemoryOf[float32]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher SqrtF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, src driver.View[float32]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float32]
@@ -800,8 +800,8 @@ func (launcher SqrtF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, src})
 }
 
-// SqrtF32Args is a prepared launch of SqrtF32. Its arguments can be set one by one,
-// without allocating, between launches.
+// SqrtF32Args is a prepared launch of SqrtF32. Its arguments can be set one by one between launches,
+// without allocating.
 type SqrtF32Args struct {
 	Launch *driver.Launch
 
@@ -832,7 +832,7 @@ func (launcher SqrtF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[flo
 // RsqrtF32 launches the kernel rsqrt_f32.
 type RsqrtF32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero RsqrtF32.
+// Kernel returns the kernel, or nil for a zero RsqrtF32.
 func (launcher RsqrtF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newRsqrtF32(kernel *driver.Kernel, err error) (RsqrtF32, error) {
@@ -848,14 +848,14 @@ func (RsqrtF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher RsqrtF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, src driver.MemoryOf[float32]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher RsqrtF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, src driver.View[float32]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float32]
@@ -864,8 +864,8 @@ func (launcher RsqrtF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.
 	}{dst, n, src})
 }
 
-// RsqrtF32Args is a prepared launch of RsqrtF32. Its arguments can be set one by one,
-// without allocating, between launches.
+// RsqrtF32Args is a prepared launch of RsqrtF32. Its arguments can be set one by one between launches,
+// without allocating.
 type RsqrtF32Args struct {
 	Launch *driver.Launch
 

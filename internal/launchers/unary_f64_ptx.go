@@ -128,7 +128,7 @@ func RsqrtF64In(c *driver.Context) (RsqrtF64, error) {
 // NegF64 launches the kernel neg_f64.
 type NegF64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero NegF64.
+// Kernel returns the kernel, or nil for a zero NegF64.
 func (launcher NegF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newNegF64(kernel *driver.Kernel, err error) (NegF64, error) {
@@ -144,14 +144,14 @@ func (NegF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher NegF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, src driver.MemoryOf[float64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher NegF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, src driver.View[float64]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float64]
@@ -160,8 +160,8 @@ func (launcher NegF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, src})
 }
 
-// NegF64Args is a prepared launch of NegF64. Its arguments can be set one by one,
-// without allocating, between launches.
+// NegF64Args is a prepared launch of NegF64. Its arguments can be set one by one between launches,
+// without allocating.
 type NegF64Args struct {
 	Launch *driver.Launch
 
@@ -192,7 +192,7 @@ func (launcher NegF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[floa
 // AbsF64 launches the kernel abs_f64.
 type AbsF64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero AbsF64.
+// Kernel returns the kernel, or nil for a zero AbsF64.
 func (launcher AbsF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newAbsF64(kernel *driver.Kernel, err error) (AbsF64, error) {
@@ -208,14 +208,14 @@ func (AbsF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher AbsF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, src driver.MemoryOf[float64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher AbsF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, src driver.View[float64]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float64]
@@ -224,8 +224,8 @@ func (launcher AbsF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, src})
 }
 
-// AbsF64Args is a prepared launch of AbsF64. Its arguments can be set one by one,
-// without allocating, between launches.
+// AbsF64Args is a prepared launch of AbsF64. Its arguments can be set one by one between launches,
+// without allocating.
 type AbsF64Args struct {
 	Launch *driver.Launch
 
@@ -256,7 +256,7 @@ func (launcher AbsF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[floa
 // ReluF64 launches the kernel relu_f64.
 type ReluF64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero ReluF64.
+// Kernel returns the kernel, or nil for a zero ReluF64.
 func (launcher ReluF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newReluF64(kernel *driver.Kernel, err error) (ReluF64, error) {
@@ -272,14 +272,14 @@ func (ReluF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher ReluF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, src driver.MemoryOf[float64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher ReluF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, src driver.View[float64]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float64]
@@ -288,8 +288,8 @@ func (launcher ReluF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, src})
 }
 
-// ReluF64Args is a prepared launch of ReluF64. Its arguments can be set one by one,
-// without allocating, between launches.
+// ReluF64Args is a prepared launch of ReluF64. Its arguments can be set one by one between launches,
+// without allocating.
 type ReluF64Args struct {
 	Launch *driver.Launch
 
@@ -320,7 +320,7 @@ func (launcher ReluF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[flo
 // GeluF64 launches the kernel gelu_f64.
 type GeluF64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero GeluF64.
+// Kernel returns the kernel, or nil for a zero GeluF64.
 func (launcher GeluF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newGeluF64(kernel *driver.Kernel, err error) (GeluF64, error) {
@@ -336,14 +336,14 @@ func (GeluF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher GeluF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, src driver.MemoryOf[float64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher GeluF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, src driver.View[float64]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float64]
@@ -352,8 +352,8 @@ func (launcher GeluF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, src})
 }
 
-// GeluF64Args is a prepared launch of GeluF64. Its arguments can be set one by one,
-// without allocating, between launches.
+// GeluF64Args is a prepared launch of GeluF64. Its arguments can be set one by one between launches,
+// without allocating.
 type GeluF64Args struct {
 	Launch *driver.Launch
 
@@ -384,7 +384,7 @@ func (launcher GeluF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[flo
 // GelutanhF64 launches the kernel gelutanh_f64.
 type GelutanhF64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero GelutanhF64.
+// Kernel returns the kernel, or nil for a zero GelutanhF64.
 func (launcher GelutanhF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newGelutanhF64(kernel *driver.Kernel, err error) (GelutanhF64, error) {
@@ -400,14 +400,14 @@ func (GelutanhF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher GelutanhF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, src driver.MemoryOf[float64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher GelutanhF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, src driver.View[float64]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float64]
@@ -416,8 +416,8 @@ func (launcher GelutanhF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driv
 	}{dst, n, src})
 }
 
-// GelutanhF64Args is a prepared launch of GelutanhF64. Its arguments can be set one by one,
-// without allocating, between launches.
+// GelutanhF64Args is a prepared launch of GelutanhF64. Its arguments can be set one by one between launches,
+// without allocating.
 type GelutanhF64Args struct {
 	Launch *driver.Launch
 
@@ -448,7 +448,7 @@ func (launcher GelutanhF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf
 // SiluF64 launches the kernel silu_f64.
 type SiluF64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero SiluF64.
+// Kernel returns the kernel, or nil for a zero SiluF64.
 func (launcher SiluF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSiluF64(kernel *driver.Kernel, err error) (SiluF64, error) {
@@ -464,14 +464,14 @@ func (SiluF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher SiluF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, src driver.MemoryOf[float64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher SiluF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, src driver.View[float64]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float64]
@@ -480,8 +480,8 @@ func (launcher SiluF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, src})
 }
 
-// SiluF64Args is a prepared launch of SiluF64. Its arguments can be set one by one,
-// without allocating, between launches.
+// SiluF64Args is a prepared launch of SiluF64. Its arguments can be set one by one between launches,
+// without allocating.
 type SiluF64Args struct {
 	Launch *driver.Launch
 
@@ -512,7 +512,7 @@ func (launcher SiluF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[flo
 // SigmoidF64 launches the kernel sigmoid_f64.
 type SigmoidF64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero SigmoidF64.
+// Kernel returns the kernel, or nil for a zero SigmoidF64.
 func (launcher SigmoidF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSigmoidF64(kernel *driver.Kernel, err error) (SigmoidF64, error) {
@@ -528,14 +528,14 @@ func (SigmoidF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher SigmoidF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, src driver.MemoryOf[float64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher SigmoidF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, src driver.View[float64]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float64]
@@ -544,8 +544,8 @@ func (launcher SigmoidF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, n, src})
 }
 
-// SigmoidF64Args is a prepared launch of SigmoidF64. Its arguments can be set one by one,
-// without allocating, between launches.
+// SigmoidF64Args is a prepared launch of SigmoidF64. Its arguments can be set one by one between launches,
+// without allocating.
 type SigmoidF64Args struct {
 	Launch *driver.Launch
 
@@ -576,7 +576,7 @@ func (launcher SigmoidF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // TanhF64 launches the kernel tanh_f64.
 type TanhF64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero TanhF64.
+// Kernel returns the kernel, or nil for a zero TanhF64.
 func (launcher TanhF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newTanhF64(kernel *driver.Kernel, err error) (TanhF64, error) {
@@ -592,14 +592,14 @@ func (TanhF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher TanhF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, src driver.MemoryOf[float64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher TanhF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, src driver.View[float64]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float64]
@@ -608,8 +608,8 @@ func (launcher TanhF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, src})
 }
 
-// TanhF64Args is a prepared launch of TanhF64. Its arguments can be set one by one,
-// without allocating, between launches.
+// TanhF64Args is a prepared launch of TanhF64. Its arguments can be set one by one between launches,
+// without allocating.
 type TanhF64Args struct {
 	Launch *driver.Launch
 
@@ -640,7 +640,7 @@ func (launcher TanhF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[flo
 // ExpF64 launches the kernel exp_f64.
 type ExpF64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero ExpF64.
+// Kernel returns the kernel, or nil for a zero ExpF64.
 func (launcher ExpF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newExpF64(kernel *driver.Kernel, err error) (ExpF64, error) {
@@ -656,14 +656,14 @@ func (ExpF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher ExpF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, src driver.MemoryOf[float64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher ExpF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, src driver.View[float64]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float64]
@@ -672,8 +672,8 @@ func (launcher ExpF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, src})
 }
 
-// ExpF64Args is a prepared launch of ExpF64. Its arguments can be set one by one,
-// without allocating, between launches.
+// ExpF64Args is a prepared launch of ExpF64. Its arguments can be set one by one between launches,
+// without allocating.
 type ExpF64Args struct {
 	Launch *driver.Launch
 
@@ -704,7 +704,7 @@ func (launcher ExpF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[floa
 // LogF64 launches the kernel log_f64.
 type LogF64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero LogF64.
+// Kernel returns the kernel, or nil for a zero LogF64.
 func (launcher LogF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newLogF64(kernel *driver.Kernel, err error) (LogF64, error) {
@@ -720,14 +720,14 @@ func (LogF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher LogF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, src driver.MemoryOf[float64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher LogF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, src driver.View[float64]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float64]
@@ -736,8 +736,8 @@ func (launcher LogF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, src})
 }
 
-// LogF64Args is a prepared launch of LogF64. Its arguments can be set one by one,
-// without allocating, between launches.
+// LogF64Args is a prepared launch of LogF64. Its arguments can be set one by one between launches,
+// without allocating.
 type LogF64Args struct {
 	Launch *driver.Launch
 
@@ -768,7 +768,7 @@ func (launcher LogF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[floa
 // SqrtF64 launches the kernel sqrt_f64.
 type SqrtF64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero SqrtF64.
+// Kernel returns the kernel, or nil for a zero SqrtF64.
 func (launcher SqrtF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSqrtF64(kernel *driver.Kernel, err error) (SqrtF64, error) {
@@ -784,14 +784,14 @@ func (SqrtF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher SqrtF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, src driver.MemoryOf[float64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher SqrtF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, src driver.View[float64]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float64]
@@ -800,8 +800,8 @@ func (launcher SqrtF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, src})
 }
 
-// SqrtF64Args is a prepared launch of SqrtF64. Its arguments can be set one by one,
-// without allocating, between launches.
+// SqrtF64Args is a prepared launch of SqrtF64. Its arguments can be set one by one between launches,
+// without allocating.
 type SqrtF64Args struct {
 	Launch *driver.Launch
 
@@ -832,7 +832,7 @@ func (launcher SqrtF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[flo
 // RsqrtF64 launches the kernel rsqrt_f64.
 type RsqrtF64 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero RsqrtF64.
+// Kernel returns the kernel, or nil for a zero RsqrtF64.
 func (launcher RsqrtF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newRsqrtF64(kernel *driver.Kernel, err error) (RsqrtF64, error) {
@@ -848,14 +848,14 @@ func (RsqrtF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher RsqrtF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, src driver.MemoryOf[float64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher RsqrtF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, src driver.View[float64]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.View[float64]
@@ -864,8 +864,8 @@ func (launcher RsqrtF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.
 	}{dst, n, src})
 }
 
-// RsqrtF64Args is a prepared launch of RsqrtF64. Its arguments can be set one by one,
-// without allocating, between launches.
+// RsqrtF64Args is a prepared launch of RsqrtF64. Its arguments can be set one by one between launches,
+// without allocating.
 type RsqrtF64Args struct {
 	Launch *driver.Launch
 

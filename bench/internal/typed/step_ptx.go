@@ -30,7 +30,7 @@ func (s *Kernels) loadStep(c *driver.Context, opts []driver.JITOption) error {
 // callers launch.
 type Step struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero Step.
+// Kernel returns the kernel, or nil for a zero Step.
 func (launcher Step) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newStep(kernel *driver.Kernel, err error) (Step, error) {
@@ -46,14 +46,14 @@ func (Step) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 1), Block: driver.D1(1)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher Step) Op(cfg driver.LaunchConfig, p driver.MemoryOf[uint32], n uint32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.InOut(p), n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher Step) Do(on driver.Doer, cfg driver.LaunchConfig, p driver.View[uint32], n uint32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		p driver.View[uint32]
@@ -61,8 +61,8 @@ func (launcher Step) Do(on driver.Doer, cfg driver.LaunchConfig, p driver.View[u
 	}{p, n})
 }
 
-// StepArgs is a prepared launch of Step. Its arguments can be set one by one,
-// without allocating, between launches.
+// StepArgs is a prepared launch of Step. Its arguments can be set one by one between launches,
+// without allocating.
 type StepArgs struct {
 	Launch *driver.Launch
 

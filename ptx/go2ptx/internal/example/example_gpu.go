@@ -12,19 +12,33 @@ import (
 //go:embed example_gpu.ptx
 var gpuPTX []byte
 
-// gpuModule returns the kernels of this package in a context. The first call loads them. The
-// context unloads them when it is closed.
+// gpuModule returns the code of this package in a context. The first call loads it. The context
+// unloads it when it is closed.
 func gpuModule(c *driver.Context) (*driver.Module, error) {
 	return c.Embedded("example_gpu.ptx of package example", gpuPTX)
 }
 
+// gpuCalls returns the calls of a kernel. The modes say how it accesses the memory of its arguments.
+func gpuCalls(c *driver.Context, name string, modes ...driver.AccessMode) (*driver.Calls, error) {
+	m, err := gpuModule(c)
+	if err != nil {
+		return nil, err
+	}
+	kernel, err := m.Kernel(name)
+	if err != nil {
+		return nil, err
+	}
+	return driver.NewCalls(kernel, modes...)
+}
+
 // SaxpyIn returns the launcher of kernel saxpy in a context, which loads the code on first use.
 func SaxpyIn(c *driver.Context) (Saxpy, error) {
-	m, err := gpuModule(c)
+	calls, err := gpuCalls(c, "saxpy", 0, driver.Reads, driver.ReadsWrites)
 	if err != nil {
 		return Saxpy{}, err
 	}
-	return newSaxpy(m.Kernel("saxpy"))
+	err = calls.Kernel().Restrict(2)
+	return Saxpy{calls}, err
 }
 
 // Saxpy launches the kernel saxpy.
@@ -35,17 +49,6 @@ type Saxpy struct{ calls *driver.Calls }
 // Kernel returns the kernel, or nil for a zero Saxpy.
 func (launcher Saxpy) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
-func newSaxpy(kernel *driver.Kernel, err error) (Saxpy, error) {
-	if err != nil {
-		return Saxpy{}, err
-	}
-	if err := kernel.Restrict(2); err != nil {
-		return Saxpy{}, err
-	}
-	calls, err := driver.NewCalls(kernel, 0, driver.ReadsWrites, driver.ReadsWrites)
-	return Saxpy{calls}, err
-}
-
 // Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (Saxpy) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
@@ -53,17 +56,16 @@ func (Saxpy) Grid(n int) driver.LaunchConfig {
 
 // Op returns the launch as an operation for streams, captures and graphs. It retains the code and
 // the memory among the arguments.
-func (launcher Saxpy) Op(cfg driver.LaunchConfig, a float32, x driver.MemoryOf[float32], y driver.MemoryOf[float32]) (*driver.Launch, error) {
-	return launcher.Kernel().Prepare(cfg, a, x, y)
+func (launcher Saxpy) Op(cfg driver.LaunchConfig, a float32, x, y driver.MemoryOf[float32]) (*driver.Launch, error) {
+	return launcher.Kernel().Prepare(cfg, a, driver.In(x), y)
 }
 
 // Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
 // not allocate.
-func (launcher Saxpy) Do(on driver.Doer, cfg driver.LaunchConfig, a float32, x driver.View[float32], y driver.View[float32]) error {
+func (launcher Saxpy) Do(on driver.Doer, cfg driver.LaunchConfig, a float32, x, y driver.View[float32]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		a float32
-		x driver.View[float32]
-		y driver.View[float32]
+		a    float32
+		x, y driver.View[float32]
 	}{a, x, y})
 }
 
@@ -78,7 +80,7 @@ type SaxpyArgs struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher Saxpy) Prepare(cfg driver.LaunchConfig, a float32, x driver.MemoryOf[float32], y driver.MemoryOf[float32]) (*SaxpyArgs, error) {
+func (launcher Saxpy) Prepare(cfg driver.LaunchConfig, a float32, x, y driver.MemoryOf[float32]) (*SaxpyArgs, error) {
 	launch, err := launcher.Op(cfg, a, x, y)
 	if err != nil {
 		return nil, err
@@ -98,11 +100,8 @@ func (launcher Saxpy) Prepare(cfg driver.LaunchConfig, a float32, x driver.Memor
 
 // SumIn returns the launcher of kernel sum in a context, which loads the code on first use.
 func SumIn(c *driver.Context) (Sum, error) {
-	m, err := gpuModule(c)
-	if err != nil {
-		return Sum{}, err
-	}
-	return newSum(m.Kernel("sum"))
+	calls, err := gpuCalls(c, "sum", driver.Reads, driver.ReadsWrites)
+	return Sum{calls}, err
 }
 
 // Sum launches the kernel sum.
@@ -113,14 +112,6 @@ type Sum struct{ calls *driver.Calls }
 // Kernel returns the kernel, or nil for a zero Sum.
 func (launcher Sum) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
-func newSum(kernel *driver.Kernel, err error) (Sum, error) {
-	if err != nil {
-		return Sum{}, err
-	}
-	calls, err := driver.NewCalls(kernel, driver.ReadsWrites, driver.ReadsWrites)
-	return Sum{calls}, err
-}
-
 // Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (Sum) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
@@ -128,16 +119,15 @@ func (Sum) Grid(n int) driver.LaunchConfig {
 
 // Op returns the launch as an operation for streams, captures and graphs. It retains the code and
 // the memory among the arguments.
-func (launcher Sum) Op(cfg driver.LaunchConfig, x driver.MemoryOf[float32], total driver.MemoryOf[float32]) (*driver.Launch, error) {
-	return launcher.Kernel().Prepare(cfg, x, total)
+func (launcher Sum) Op(cfg driver.LaunchConfig, x, total driver.MemoryOf[float32]) (*driver.Launch, error) {
+	return launcher.Kernel().Prepare(cfg, driver.In(x), total)
 }
 
 // Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
 // not allocate.
-func (launcher Sum) Do(on driver.Doer, cfg driver.LaunchConfig, x driver.View[float32], total driver.View[float32]) error {
+func (launcher Sum) Do(on driver.Doer, cfg driver.LaunchConfig, x, total driver.View[float32]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		x     driver.View[float32]
-		total driver.View[float32]
+		x, total driver.View[float32]
 	}{x, total})
 }
 
@@ -151,7 +141,7 @@ type SumArgs struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher Sum) Prepare(cfg driver.LaunchConfig, x driver.MemoryOf[float32], total driver.MemoryOf[float32]) (*SumArgs, error) {
+func (launcher Sum) Prepare(cfg driver.LaunchConfig, x, total driver.MemoryOf[float32]) (*SumArgs, error) {
 	launch, err := launcher.Op(cfg, x, total)
 	if err != nil {
 		return nil, err
@@ -168,11 +158,8 @@ func (launcher Sum) Prepare(cfg driver.LaunchConfig, x driver.MemoryOf[float32],
 
 // SoftmaxIn returns the launcher of kernel softmax in a context, which loads the code on first use.
 func SoftmaxIn(c *driver.Context) (Softmax, error) {
-	m, err := gpuModule(c)
-	if err != nil {
-		return Softmax{}, err
-	}
-	return newSoftmax(m.Kernel("softmax"))
+	calls, err := gpuCalls(c, "softmax", driver.ReadsWrites, 0)
+	return Softmax{calls}, err
 }
 
 // Softmax launches the kernel softmax.
@@ -182,14 +169,6 @@ type Softmax struct{ calls *driver.Calls }
 
 // Kernel returns the kernel, or nil for a zero Softmax.
 func (launcher Softmax) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
-
-func newSoftmax(kernel *driver.Kernel, err error) (Softmax, error) {
-	if err != nil {
-		return Softmax{}, err
-	}
-	calls, err := driver.NewCalls(kernel, driver.ReadsWrites, 0)
-	return Softmax{calls}, err
-}
 
 // Grid returns a launch with a thread for each of n elements, in blocks of 128.
 func (Softmax) Grid(n int) driver.LaunchConfig {
@@ -238,11 +217,8 @@ func (launcher Softmax) Prepare(cfg driver.LaunchConfig, m driver.MemoryOf[float
 
 // MultiplyIn returns the launcher of kernel multiply in a context, which loads the code on first use.
 func MultiplyIn(c *driver.Context) (Multiply, error) {
-	m, err := gpuModule(c)
-	if err != nil {
-		return Multiply{}, err
-	}
-	return newMultiply(m.Kernel("multiply"))
+	calls, err := gpuCalls(c, "multiply", 0, 0, 0)
+	return Multiply{calls}, err
 }
 
 // Multiply launches the kernel multiply.
@@ -253,14 +229,6 @@ type Multiply struct{ calls *driver.Calls }
 // Kernel returns the kernel, or nil for a zero Multiply.
 func (launcher Multiply) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
-func newMultiply(kernel *driver.Kernel, err error) (Multiply, error) {
-	if err != nil {
-		return Multiply{}, err
-	}
-	calls, err := driver.NewCalls(kernel, 0, 0, 0)
-	return Multiply{calls}, err
-}
-
 // Grid returns a launch with a thread for each of x × y elements, in blocks of 16 × 16.
 func (Multiply) Grid(x, y int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Dim3{X: driver.Blocks(x, 16).X, Y: driver.Blocks(y, 16).X, Z: 1}, Block: driver.D3(16, 16, 1)}
@@ -268,17 +236,15 @@ func (Multiply) Grid(x, y int) driver.LaunchConfig {
 
 // Op returns the launch as an operation for streams, captures and graphs. It retains the code and
 // the memory among the arguments.
-func (launcher Multiply) Op(cfg driver.LaunchConfig, c matrix, a matrix, b matrix) (*driver.Launch, error) {
+func (launcher Multiply) Op(cfg driver.LaunchConfig, c, a, b matrix) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, c, a, b)
 }
 
 // Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
 // not allocate.
-func (launcher Multiply) Do(on driver.Doer, cfg driver.LaunchConfig, c matrix, a matrix, b matrix) error {
+func (launcher Multiply) Do(on driver.Doer, cfg driver.LaunchConfig, c, a, b matrix) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		c matrix
-		a matrix
-		b matrix
+		c, a, b matrix
 	}{c, a, b})
 }
 
@@ -293,7 +259,7 @@ type MultiplyArgs struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher Multiply) Prepare(cfg driver.LaunchConfig, c matrix, a matrix, b matrix) (*MultiplyArgs, error) {
+func (launcher Multiply) Prepare(cfg driver.LaunchConfig, c, a, b matrix) (*MultiplyArgs, error) {
 	launch, err := launcher.Op(cfg, c, a, b)
 	if err != nil {
 		return nil, err
@@ -313,11 +279,8 @@ func (launcher Multiply) Prepare(cfg driver.LaunchConfig, c matrix, a matrix, b 
 
 // MandelbrotFloat32In returns the launcher of kernel mandelbrot in a context, which loads the code on first use.
 func MandelbrotFloat32In(c *driver.Context) (MandelbrotFloat32, error) {
-	m, err := gpuModule(c)
-	if err != nil {
-		return MandelbrotFloat32{}, err
-	}
-	return newMandelbrotFloat32(m.Kernel("mandelbrot_float32"))
+	calls, err := gpuCalls(c, "mandelbrot_float32", driver.ReadsWrites, 0, 0, 0, 0, 0)
+	return MandelbrotFloat32{calls}, err
 }
 
 // MandelbrotFloat32 launches the kernel mandelbrot, in PTX mandelbrot_float32.
@@ -329,14 +292,6 @@ type MandelbrotFloat32 struct{ calls *driver.Calls }
 // Kernel returns the kernel, or nil for a zero MandelbrotFloat32.
 func (launcher MandelbrotFloat32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
-func newMandelbrotFloat32(kernel *driver.Kernel, err error) (MandelbrotFloat32, error) {
-	if err != nil {
-		return MandelbrotFloat32{}, err
-	}
-	calls, err := driver.NewCalls(kernel, driver.ReadsWrites, 0, 0, 0, 0, 0)
-	return MandelbrotFloat32{calls}, err
-}
-
 // Grid returns a launch with a thread for each of x × y elements, in blocks of 16 × 16.
 func (MandelbrotFloat32) Grid(x, y int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Dim3{X: driver.Blocks(x, 16).X, Y: driver.Blocks(y, 16).X, Z: 1}, Block: driver.D3(16, 16, 1)}
@@ -344,20 +299,18 @@ func (MandelbrotFloat32) Grid(x, y int) driver.LaunchConfig {
 
 // Op returns the launch as an operation for streams, captures and graphs. It retains the code and
 // the memory among the arguments.
-func (launcher MandelbrotFloat32) Op(cfg driver.LaunchConfig, counts driver.MemoryOf[uint16], width int, left float32, top float32, step float32, most uint16) (*driver.Launch, error) {
+func (launcher MandelbrotFloat32) Op(cfg driver.LaunchConfig, counts driver.MemoryOf[uint16], width int, left, top, step float32, most uint16) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, counts, int64(width), left, top, step, most)
 }
 
 // Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
 // not allocate.
-func (launcher MandelbrotFloat32) Do(on driver.Doer, cfg driver.LaunchConfig, counts driver.View[uint16], width int, left float32, top float32, step float32, most uint16) error {
+func (launcher MandelbrotFloat32) Do(on driver.Doer, cfg driver.LaunchConfig, counts driver.View[uint16], width int, left, top, step float32, most uint16) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		counts driver.View[uint16]
-		width  int64
-		left   float32
-		top    float32
-		step   float32
-		most   uint16
+		counts          driver.View[uint16]
+		width           int64
+		left, top, step float32
+		most            uint16
 	}{counts, int64(width), left, top, step, most})
 }
 
@@ -375,7 +328,7 @@ type MandelbrotFloat32Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher MandelbrotFloat32) Prepare(cfg driver.LaunchConfig, counts driver.MemoryOf[uint16], width int, left float32, top float32, step float32, most uint16) (*MandelbrotFloat32Args, error) {
+func (launcher MandelbrotFloat32) Prepare(cfg driver.LaunchConfig, counts driver.MemoryOf[uint16], width int, left, top, step float32, most uint16) (*MandelbrotFloat32Args, error) {
 	launch, err := launcher.Op(cfg, counts, width, left, top, step, most)
 	if err != nil {
 		return nil, err
@@ -404,11 +357,8 @@ func (launcher MandelbrotFloat32) Prepare(cfg driver.LaunchConfig, counts driver
 
 // MandelbrotFloat64In returns the launcher of kernel mandelbrot in a context, which loads the code on first use.
 func MandelbrotFloat64In(c *driver.Context) (MandelbrotFloat64, error) {
-	m, err := gpuModule(c)
-	if err != nil {
-		return MandelbrotFloat64{}, err
-	}
-	return newMandelbrotFloat64(m.Kernel("mandelbrot_float64"))
+	calls, err := gpuCalls(c, "mandelbrot_float64", driver.ReadsWrites, 0, 0, 0, 0, 0)
+	return MandelbrotFloat64{calls}, err
 }
 
 // MandelbrotFloat64 launches the kernel mandelbrot, in PTX mandelbrot_float64.
@@ -420,14 +370,6 @@ type MandelbrotFloat64 struct{ calls *driver.Calls }
 // Kernel returns the kernel, or nil for a zero MandelbrotFloat64.
 func (launcher MandelbrotFloat64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
-func newMandelbrotFloat64(kernel *driver.Kernel, err error) (MandelbrotFloat64, error) {
-	if err != nil {
-		return MandelbrotFloat64{}, err
-	}
-	calls, err := driver.NewCalls(kernel, driver.ReadsWrites, 0, 0, 0, 0, 0)
-	return MandelbrotFloat64{calls}, err
-}
-
 // Grid returns a launch with a thread for each of x × y elements, in blocks of 16 × 16.
 func (MandelbrotFloat64) Grid(x, y int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Dim3{X: driver.Blocks(x, 16).X, Y: driver.Blocks(y, 16).X, Z: 1}, Block: driver.D3(16, 16, 1)}
@@ -435,20 +377,18 @@ func (MandelbrotFloat64) Grid(x, y int) driver.LaunchConfig {
 
 // Op returns the launch as an operation for streams, captures and graphs. It retains the code and
 // the memory among the arguments.
-func (launcher MandelbrotFloat64) Op(cfg driver.LaunchConfig, counts driver.MemoryOf[uint16], width int, left float64, top float64, step float64, most uint16) (*driver.Launch, error) {
+func (launcher MandelbrotFloat64) Op(cfg driver.LaunchConfig, counts driver.MemoryOf[uint16], width int, left, top, step float64, most uint16) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, counts, int64(width), left, top, step, most)
 }
 
 // Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
 // not allocate.
-func (launcher MandelbrotFloat64) Do(on driver.Doer, cfg driver.LaunchConfig, counts driver.View[uint16], width int, left float64, top float64, step float64, most uint16) error {
+func (launcher MandelbrotFloat64) Do(on driver.Doer, cfg driver.LaunchConfig, counts driver.View[uint16], width int, left, top, step float64, most uint16) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		counts driver.View[uint16]
-		width  int64
-		left   float64
-		top    float64
-		step   float64
-		most   uint16
+		counts          driver.View[uint16]
+		width           int64
+		left, top, step float64
+		most            uint16
 	}{counts, int64(width), left, top, step, most})
 }
 
@@ -466,7 +406,7 @@ type MandelbrotFloat64Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher MandelbrotFloat64) Prepare(cfg driver.LaunchConfig, counts driver.MemoryOf[uint16], width int, left float64, top float64, step float64, most uint16) (*MandelbrotFloat64Args, error) {
+func (launcher MandelbrotFloat64) Prepare(cfg driver.LaunchConfig, counts driver.MemoryOf[uint16], width int, left, top, step float64, most uint16) (*MandelbrotFloat64Args, error) {
 	launch, err := launcher.Op(cfg, counts, width, left, top, step, most)
 	if err != nil {
 		return nil, err

@@ -13,19 +13,29 @@ import (
 //go:embed features_gpu.ptx
 var gpuPTX []byte
 
-// gpuModule returns the kernels of this package in a context. The first call loads them. The
-// context unloads them when it is closed.
+// gpuModule returns the code of this package in a context. The first call loads it. The context
+// unloads it when it is closed.
 func gpuModule(c *driver.Context) (*driver.Module, error) {
 	return c.Embedded("features_gpu.ptx of package features", gpuPTX)
 }
 
-// ReportIn returns the launcher of kernel report in a context, which loads the code on first use.
-func ReportIn(c *driver.Context) (Report, error) {
+// gpuCalls returns the calls of a kernel. The modes say how it accesses the memory of its arguments.
+func gpuCalls(c *driver.Context, name string, modes ...driver.AccessMode) (*driver.Calls, error) {
 	m, err := gpuModule(c)
 	if err != nil {
-		return Report{}, err
+		return nil, err
 	}
-	return newReport(m.Kernel("report"))
+	kernel, err := m.Kernel(name)
+	if err != nil {
+		return nil, err
+	}
+	return driver.NewCalls(kernel, modes...)
+}
+
+// ReportIn returns the launcher of kernel report in a context, which loads the code on first use.
+func ReportIn(c *driver.Context) (Report, error) {
+	calls, err := gpuCalls(c, "report", driver.Reads, driver.Reads)
+	return Report{calls}, err
 }
 
 // Report launches the kernel report.
@@ -36,14 +46,6 @@ type Report struct{ calls *driver.Calls }
 // Kernel returns the kernel, or nil for a zero Report.
 func (launcher Report) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
-func newReport(kernel *driver.Kernel, err error) (Report, error) {
-	if err != nil {
-		return Report{}, err
-	}
-	calls, err := driver.NewCalls(kernel, driver.ReadsWrites, driver.ReadsWrites)
-	return Report{calls}, err
-}
-
 // Grid returns a launch with a thread for each of n elements, in blocks of 1.
 func (Report) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 1), Block: driver.D1(1)}
@@ -52,7 +54,7 @@ func (Report) Grid(n int) driver.LaunchConfig {
 // Op returns the launch as an operation for streams, captures and graphs. It retains the code and
 // the memory among the arguments.
 func (launcher Report) Op(cfg driver.LaunchConfig, x driver.MemoryOf[int64], f driver.MemoryOf[float64]) (*driver.Launch, error) {
-	return launcher.Kernel().Prepare(cfg, x, f)
+	return launcher.Kernel().Prepare(cfg, driver.In(x), driver.In(f))
 }
 
 // Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
@@ -91,11 +93,8 @@ func (launcher Report) Prepare(cfg driver.LaunchConfig, x driver.MemoryOf[int64]
 
 // CrowdIn returns the launcher of kernel crowd in a context, which loads the code on first use.
 func CrowdIn(c *driver.Context) (Crowd, error) {
-	m, err := gpuModule(c)
-	if err != nil {
-		return Crowd{}, err
-	}
-	return newCrowd(m.Kernel("crowd"))
+	calls, err := gpuCalls(c, "crowd", 0)
+	return Crowd{calls}, err
 }
 
 // Crowd launches the kernel crowd.
@@ -105,14 +104,6 @@ type Crowd struct{ calls *driver.Calls }
 
 // Kernel returns the kernel, or nil for a zero Crowd.
 func (launcher Crowd) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
-
-func newCrowd(kernel *driver.Kernel, err error) (Crowd, error) {
-	if err != nil {
-		return Crowd{}, err
-	}
-	calls, err := driver.NewCalls(kernel, 0)
-	return Crowd{calls}, err
-}
 
 // Grid returns a launch with a thread for each of n elements, in blocks of 64.
 func (Crowd) Grid(n int) driver.LaunchConfig {
@@ -156,11 +147,8 @@ func (launcher Crowd) Prepare(cfg driver.LaunchConfig, scale int32) (*CrowdArgs,
 
 // CountdownIn returns the launcher of kernel countdown in a context, which loads the code on first use.
 func CountdownIn(c *driver.Context) (Countdown, error) {
-	m, err := gpuModule(c)
-	if err != nil {
-		return Countdown{}, err
-	}
-	return newCountdown(m.Kernel("countdown"))
+	calls, err := gpuCalls(c, "countdown", driver.ReadsWrites, 0)
+	return Countdown{calls}, err
 }
 
 // Countdown launches the kernel countdown.
@@ -170,14 +158,6 @@ type Countdown struct{ calls *driver.Calls }
 
 // Kernel returns the kernel, or nil for a zero Countdown.
 func (launcher Countdown) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
-
-func newCountdown(kernel *driver.Kernel, err error) (Countdown, error) {
-	if err != nil {
-		return Countdown{}, err
-	}
-	calls, err := driver.NewCalls(kernel, driver.ReadsWrites, 0)
-	return Countdown{calls}, err
-}
 
 // Grid returns a launch with a thread for each of n elements, in blocks of 1.
 func (Countdown) Grid(n int) driver.LaunchConfig {
@@ -222,11 +202,8 @@ func (launcher Countdown) Prepare(cfg driver.LaunchConfig, x driver.MemoryOf[uin
 
 // AboveIn returns the launcher of kernel above in a context, which loads the code on first use.
 func AboveIn(c *driver.Context) (Above, error) {
-	m, err := gpuModule(c)
-	if err != nil {
-		return Above{}, err
-	}
-	return newAbove(m.Kernel("above"))
+	calls, err := gpuCalls(c, "above", driver.Reads, 0, 0)
+	return Above{calls}, err
 }
 
 // Above launches the kernel above.
@@ -237,14 +214,6 @@ type Above struct{ calls *driver.Calls }
 // Kernel returns the kernel, or nil for a zero Above.
 func (launcher Above) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
-func newAbove(kernel *driver.Kernel, err error) (Above, error) {
-	if err != nil {
-		return Above{}, err
-	}
-	calls, err := driver.NewCalls(kernel, driver.ReadsWrites, 0, 0)
-	return Above{calls}, err
-}
-
 // Grid returns a launch with a thread for each of n elements, in blocks of 1.
 func (Above) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 1), Block: driver.D1(1)}
@@ -253,7 +222,7 @@ func (Above) Grid(n int) driver.LaunchConfig {
 // Op returns the launch as an operation for streams, captures and graphs. It retains the code and
 // the memory among the arguments.
 func (launcher Above) Op(cfg driver.LaunchConfig, x driver.MemoryOf[uint32], limit uint32, c driver.ArgWord) (*driver.Launch, error) {
-	return launcher.Kernel().Prepare(cfg, x, limit, c)
+	return launcher.Kernel().Prepare(cfg, driver.In(x), limit, c)
 }
 
 // Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
@@ -293,11 +262,8 @@ func (launcher Above) Prepare(cfg driver.LaunchConfig, x driver.MemoryOf[uint32]
 
 // DoubleIn returns the launcher of kernel double in a context, which loads the code on first use.
 func DoubleIn(c *driver.Context) (Double, error) {
-	m, err := gpuModule(c)
-	if err != nil {
-		return Double{}, err
-	}
-	return newDouble(m.Kernel("double"))
+	calls, err := gpuCalls(c, "double", driver.ReadsWrites)
+	return Double{calls}, err
 }
 
 // Double launches the kernel double.
@@ -307,14 +273,6 @@ type Double struct{ calls *driver.Calls }
 
 // Kernel returns the kernel, or nil for a zero Double.
 func (launcher Double) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
-
-func newDouble(kernel *driver.Kernel, err error) (Double, error) {
-	if err != nil {
-		return Double{}, err
-	}
-	calls, err := driver.NewCalls(kernel, driver.ReadsWrites)
-	return Double{calls}, err
-}
 
 // Grid returns a launch with a thread for each of n elements, in blocks of 1.
 func (Double) Grid(n int) driver.LaunchConfig {
@@ -358,11 +316,8 @@ func (launcher Double) Prepare(cfg driver.LaunchConfig, x driver.MemoryOf[uint32
 
 // CountIn returns the launcher of kernel count in a context, which loads the code on first use.
 func CountIn(c *driver.Context) (Count, error) {
-	m, err := gpuModule(c)
-	if err != nil {
-		return Count{}, err
-	}
-	return newCount(m.Kernel("count"))
+	calls, err := gpuCalls(c, "count", driver.ReadsWrites)
+	return Count{calls}, err
 }
 
 // Count launches the kernel count.
@@ -372,14 +327,6 @@ type Count struct{ calls *driver.Calls }
 
 // Kernel returns the kernel, or nil for a zero Count.
 func (launcher Count) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
-
-func newCount(kernel *driver.Kernel, err error) (Count, error) {
-	if err != nil {
-		return Count{}, err
-	}
-	calls, err := driver.NewCalls(kernel, driver.ReadsWrites)
-	return Count{calls}, err
-}
 
 // Grid returns a launch with a thread for each of n elements, in blocks of 64.
 func (Count) Grid(n int) driver.LaunchConfig {

@@ -2,7 +2,6 @@
 package launch
 
 import (
-	"bytes"
 	"fmt"
 	"go/format"
 	"go/token"
@@ -11,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/source"
+	"github.com/purecuda/cuda/ptx/internal/launcher"
 )
 
 // Options say what the generated file looks like.
@@ -57,11 +57,11 @@ func Generate(p *source.Program, o Options) ([]byte, error) {
 		body.variable(v)
 	}
 	var out printer
-	out.f("%s; DO NOT EDIT.\n", source.Marker)
+	out.F("%s; DO NOT EDIT.\n", source.Marker)
 	for _, line := range o.Header {
-		out.f("// %s\n", line)
+		out.F("// %s\n", line)
 	}
-	out.f("\npackage %s\n\n", p.Name)
+	out.F("\npackage %s\n\n", p.Name)
 	out.imports(g)
 	out.Write(body.Bytes())
 	text, err := format.Source(out.Bytes())
@@ -97,8 +97,10 @@ func (g *generator) kernel(k *source.Kernel) {
 			g.errorf(v.Pos(), "parameter %s of kernel %s: %v", v.Name(), k.Obj.Name(), err)
 			continue
 		}
-		q.readOnly = g.opts.ReadOnly != nil && g.opts.ReadOnly(k.Name, v.Name())
-		q.restrict = q.memory && k.Directives.Restricted(v.Name())
+		if q.Memory && g.opts.ReadOnly != nil && g.opts.ReadOnly(k.Name, v.Name()) {
+			q.Access = launcher.In
+		}
+		q.restrict = q.Memory && k.Directives.Restricted(v.Name())
 		out.params = append(out.params, q)
 	}
 	unique(out.params)
@@ -130,6 +132,12 @@ func (g *generator) collisions() {
 	for _, name := range g.prog.Declared {
 		taken[name] = "the package declares"
 	}
+	for _, name := range []string{"gpuPTX", "gpuModule", "gpuCalls"} {
+		if taken[name] != "" && len(g.kernels) > 0 {
+			g.errorf(g.kernels[0].Decl.Name.Pos(), "the launchers need the name %s, which the package declares: rename that", name)
+		}
+		taken[name] = "the launchers share"
+	}
 	for _, k := range g.kernels {
 		for _, name := range k.names() {
 			if by, ok := taken[name]; ok {
@@ -147,19 +155,12 @@ func (g *generator) collisions() {
 }
 
 // names returns what the generated code declares for a kernel.
-func (k *Kernel) names() []string {
-	return []string{k.GoName, k.GoName + "In", k.GoName + "Args", k.constructor()}
-}
+func (k *Kernel) names() []string { return []string{k.GoName, k.GoName + "In", k.GoName + "Args"} }
 
-// constructor returns the name of the function that makes a launcher from a kernel.
-func (k *Kernel) constructor() string { return "new" + upper(k.GoName) }
-
-type printer struct{ bytes.Buffer }
-
-func (p *printer) f(format string, args ...any) { fmt.Fprintf(&p.Buffer, format, args...) }
+type printer struct{ launcher.Printer }
 
 func (p *printer) imports(g *generator) {
-	p.f("import (\n\t_ \"embed\"\n")
+	p.F("import (\n\t_ \"embed\"\n")
 	std := true
 	for _, path := range slices.SortedFunc(maps.Keys(g.imports), byKind) {
 		if path == "embed" {
@@ -167,11 +168,11 @@ func (p *printer) imports(g *generator) {
 		}
 		if std && strings.Contains(path, ".") {
 			std = false
-			p.f("\n")
+			p.F("\n")
 		}
-		p.f("\t%s %q\n", g.imports[path], path)
+		p.F("\t%s %q\n", g.imports[path], path)
 	}
-	p.f(")\n\n")
+	p.F(")\n\n")
 }
 
 // byKind sorts the standard library first.
@@ -186,17 +187,21 @@ func byKind(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// embed writes the PTX and the function that loads it.
+// embed writes the PTX and the functions that load it.
 func (p *printer) embed(g *generator) {
-	p.f("//go:embed %s\nvar gpuPTX []byte\n\n", g.opts.File)
+	p.F("//go:embed %s\nvar gpuPTX []byte\n\n", g.opts.File)
 	for i, name := range g.opts.Linked {
-		p.f("//go:embed %s\nvar gpuPTX%d []byte\n\n", name, i+1)
+		p.F("//go:embed %s\nvar gpuPTX%d []byte\n\n", name, i+1)
 	}
-	p.f("// gpuModule returns the kernels of this package in a context. The first call loads them. The\n// context unloads them when it is closed.\n")
-	p.f("func gpuModule(c *driver.Context) (*driver.Module, error) {\n")
+	p.F("// gpuModule returns the code of this package in a context. The first call loads it. The context\n// unloads it when it is closed.\n")
+	p.F("func gpuModule(c *driver.Context) (*driver.Module, error) {\n")
 	more := ""
 	for i := range g.opts.Linked {
 		more += fmt.Sprintf(", gpuPTX%d", i+1)
 	}
-	p.f("return c.Embedded(%q, gpuPTX%s)\n}\n\n", g.opts.File+" of package "+g.prog.Name, more)
+	p.F("return c.Embedded(%q, gpuPTX%s)\n}\n\n", g.opts.File+" of package "+g.prog.Name, more)
+	p.F("// gpuCalls returns the calls of a kernel. The modes say how it accesses the memory of its arguments.\n")
+	p.F("func gpuCalls(c *driver.Context, name string, modes ...driver.AccessMode) (*driver.Calls, error) {\n")
+	p.F("m, err := gpuModule(c)\nif err != nil {\nreturn nil, err\n}\n")
+	p.F("kernel, err := m.Kernel(name)\nif err != nil {\nreturn nil, err\n}\nreturn driver.NewCalls(kernel, modes...)\n}\n\n")
 }

@@ -83,10 +83,10 @@ func TestLaunchers(t *testing.T) {
 		"m.Global(\"Seed_1\")",
 		"func StepIn(c *driver.Context) (Step, error) {",
 		"// Step launches the kernel step.\n//\n// step does a step.\ntype Step struct",
-		"kernel.Restrict(0, 5)",
-		"driver.NewCalls(kernel, driver.ReadsWrites, driver.Reads, 0, 0, driver.ReadsWrites, driver.ReadsWrites, 0, 0, 0)",
+		"calls.Kernel().Restrict(0, 5)",
+		"calls, err := gpuCalls(c, \"step\", driver.ReadsWrites, driver.Reads, 0, 0, driver.ReadsWrites, driver.ReadsWrites, 0, 0, 0)",
 		"Grid: driver.Dim3{X: driver.Blocks(x, 16).X, Y: driver.Blocks(y, 8).X, Z: 1}, Block: driver.D3(16, 8, 1), SharedMem: 64}",
-		"Op(cfg driver.LaunchConfig, next driver.MemoryOf[num.F16], now driver.MemoryOf[num.F16], params_ params, n int, on_ driver.MemoryOf[num2.Big], pair driver.MemoryOf[uint16], c driver.ArgWord, unused bool, num_ uint)",
+		"Op(cfg driver.LaunchConfig, next, now driver.MemoryOf[num.F16], params_ params, n int, on_ driver.MemoryOf[num2.Big], pair driver.MemoryOf[uint16], c driver.ArgWord, unused bool, num_ uint)",
 		"Prepare(cfg, next, driver.In(now), params_, int64(n), on_, pair, c, unused, uint64(num_))",
 		"N      driver.Arg[int64]",
 		"// ScaleKernelFloat32 launches the kernel Scale, in PTX Scale_float32.",
@@ -112,6 +112,10 @@ func TestNamesThatCollide(t *testing.T) {
 	want := "heat.go:16:6: the launcher of kernel step needs the name StepIn, which the package declares; give another one: //gpu:kernel launcher=StepKernel\n" +
 		"heat.go:20:6: the launcher of kernel Scale needs the name ScaleKernelF16Args, which the package declares"
 	if err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("error is\n%v\nwant\n%s", err, want)
+	}
+	_, err = generate(t, heat+"\nvar gpuCalls int\n")
+	if want := "heat.go:16:6: the launchers need the name gpuCalls, which the package declares: rename that"; err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("error is\n%v\nwant\n%s", err, want)
 	}
 	text, err := generate(t, strings.Replace(heat, "shared=64", "launcher=stepper", 1)+"\nfunc StepIn() {}\n")

@@ -8,43 +8,38 @@ import (
 	"unicode"
 
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/source"
+	"github.com/purecuda/cuda/ptx/internal/launcher"
 )
 
-// param is a parameter of a kernel, as the launcher has it.
+// param is a parameter of a kernel.
 type param struct {
-	arg      string // name of the Go parameter
-	field    string // name of the field of the prepared launch
-	typ      string // the type, or that of the memory's elements
-	as       string // the type that it is converted to, because int and uint have no size
-	memory   bool
-	readOnly bool
+	launcher.Param
 	restrict bool
-	handle   bool // a handle of package graph
 }
 
 func (g *generator) param(v *types.Var) (*param, error) {
-	q := &param{arg: local(v.Name()), field: exported(v.Name())}
+	q := &param{Param: launcher.Param{Arg: local(v.Name()), Field: exported(v.Name())}}
 	t := v.Type()
 	elem := t
 	switch u := t.Underlying().(type) {
 	case *types.Slice:
-		q.memory, elem = true, u.Elem()
+		q.Memory, elem = true, u.Elem()
 	case *types.Pointer:
-		q.memory, elem = true, u.Elem()
+		q.Memory, elem = true, u.Elem()
 	}
 	if isGPU(t, "View") {
-		q.memory, elem = true, types.Unalias(t).(*types.Named).TypeArgs().At(0)
+		q.Memory, elem = true, types.Unalias(t).(*types.Named).TypeArgs().At(0)
 	}
-	if isGPU(t, "Conditional") {
-		q.handle, q.typ = true, "driver.ArgWord"
+	if isGPU(t, "Conditional") { // a handle of package graph, which no launch changes
+		q.Field, q.Type = "", "driver.ArgWord"
 		return q, nil
 	}
 	var err error
-	if q.typ, err = g.typ(elem); err != nil {
+	if q.Type, err = g.typ(elem); err != nil {
 		return nil, err
 	}
-	if b, ok := t.Underlying().(*types.Basic); ok {
-		q.as = map[types.BasicKind]string{types.Int: "int64", types.Uint: "uint64", types.Uintptr: "uint64"}[b.Kind()]
+	if b, ok := t.Underlying().(*types.Basic); ok { // int and uint have no size
+		q.As = map[types.BasicKind]string{types.Int: "int64", types.Uint: "uint64", types.Uintptr: "uint64"}[b.Kind()]
 	}
 	return q, nil
 }
@@ -159,17 +154,17 @@ func local(name string) string {
 func unique(params []*param) {
 	args, fields := map[string]bool{}, map[string]bool{"Launch": true}
 	for _, q := range params {
-		for _, name := range strings.FieldsFunc(q.typ, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }) {
+		for _, name := range strings.FieldsFunc(q.Type, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }) {
 			args[name] = true
 		}
 	}
 	for _, q := range params {
-		for args[q.arg] {
-			q.arg += "_"
+		for args[q.Arg] {
+			q.Arg += "_"
 		}
-		for fields[q.field] {
-			q.field += "_"
+		for q.Field != "" && fields[q.Field] {
+			q.Field += "_"
 		}
-		args[q.arg], fields[q.field] = true, true
+		args[q.Arg], fields[q.Field] = true, true
 	}
 }

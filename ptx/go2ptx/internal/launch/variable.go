@@ -60,9 +60,9 @@ func (g *generator) packageAt(path string) *source.Package {
 
 // variable writes the function that returns a variable.
 func (p *printer) variable(v *variable) {
-	p.f("// %s returns the variable %s of the kernels in a context, as a view of one element.\n", v.goName, v.Object)
-	p.f("func %s(c *driver.Context) (driver.View[%s], error) {\n", v.goName, v.typ)
-	p.f("m, err := gpuModule(c)\nif err != nil {\nreturn driver.View[%s]{}, err\n}\n", v.typ)
-	p.f("bytes, err := m.Global(%q)\nif err != nil {\nreturn driver.View[%s]{}, err\n}\n", v.Name, v.typ)
-	p.f("return driver.ViewAs[%s](bytes)\n}\n\n", v.typ)
+	p.F("// %s returns the variable %s of the kernels in a context, as a view of one element.\n", v.goName, v.Object)
+	p.F("func %s(c *driver.Context) (driver.View[%s], error) {\n", v.goName, v.typ)
+	p.F("m, err := gpuModule(c)\nif err != nil {\nreturn driver.View[%s]{}, err\n}\n", v.typ)
+	p.F("bytes, err := m.Global(%q)\nif err != nil {\nreturn driver.View[%s]{}, err\n}\n", v.Name, v.typ)
+	p.F("return driver.ViewAs[%s](bytes)\n}\n\n", v.typ)
 }

@@ -90,6 +90,7 @@ func Module(m *ir.Module, o Options) error {
 		if _, err := Run(f, o); err != nil {
 			return err
 		}
+		markReadOnly(f)
 	}
 	return nil
 }

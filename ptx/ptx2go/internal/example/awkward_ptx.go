@@ -32,7 +32,7 @@ func (s *Kernels) loadAwkward(c *driver.Context, opts []driver.JITOption) error 
 // Names that mean something in Go.
 type Range struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero Range.
+// Kernel returns the kernel, or nil for a zero Range.
 func (launcher Range) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newRange(kernel *driver.Kernel, err error) (Range, error) {
@@ -48,30 +48,25 @@ func (Range) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 1), Block: driver.D1(1)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher Range) Op(cfg driver.LaunchConfig, func_ driver.MemoryOf[uint32], type_ uint32, cfg_ uint32, launch_ uint32, float32_ float32, err_ uint32, driver_ uint32, nil_ uint32, launcher_ uint32) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher Range) Op(cfg driver.LaunchConfig, func_ driver.MemoryOf[uint32], type_, cfg_, launch_ uint32, float32_ float32, err_, driver_, nil_, launcher_ uint32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, func_, type_, cfg_, launch_, float32_, err_, driver_, nil_, launcher_)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher Range) Do(on driver.Doer, cfg driver.LaunchConfig, func_ driver.View[uint32], type_ uint32, cfg_ uint32, launch_ uint32, float32_ float32, err_ uint32, driver_ uint32, nil_ uint32, launcher_ uint32) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher Range) Do(on driver.Doer, cfg driver.LaunchConfig, func_ driver.View[uint32], type_, cfg_, launch_ uint32, float32_ float32, err_, driver_, nil_, launcher_ uint32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		func_     driver.View[uint32]
-		type_     uint32
-		cfg_      uint32
-		launch_   uint32
-		float32_  float32
-		err_      uint32
-		driver_   uint32
-		nil_      uint32
-		launcher_ uint32
+		func_                          driver.View[uint32]
+		type_, cfg_, launch_           uint32
+		float32_                       float32
+		err_, driver_, nil_, launcher_ uint32
 	}{func_, type_, cfg_, launch_, float32_, err_, driver_, nil_, launcher_})
 }
 
-// RangeArgs is a prepared launch of Range. Its arguments can be set one by one,
-// without allocating, between launches.
+// RangeArgs is a prepared launch of Range. Its arguments can be set one by one between launches,
+// without allocating.
 type RangeArgs struct {
 	Launch *driver.Launch
 
@@ -87,7 +82,7 @@ type RangeArgs struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher Range) Prepare(cfg driver.LaunchConfig, func_ driver.MemoryOf[uint32], type_ uint32, cfg_ uint32, launch_ uint32, float32_ float32, err_ uint32, driver_ uint32, nil_ uint32, launcher_ uint32) (*RangeArgs, error) {
+func (launcher Range) Prepare(cfg driver.LaunchConfig, func_ driver.MemoryOf[uint32], type_, cfg_, launch_ uint32, float32_ float32, err_, driver_, nil_, launcher_ uint32) (*RangeArgs, error) {
 	launch, err := launcher.Op(cfg, func_, type_, cfg_, launch_, float32_, err_, driver_, nil_, launcher_)
 	if err != nil {
 		return nil, err
@@ -128,7 +123,7 @@ func (launcher Range) Prepare(cfg driver.LaunchConfig, func_ driver.MemoryOf[uin
 // Nothing takes no arguments.
 type Nothing struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero Nothing.
+// Kernel returns the kernel, or nil for a zero Nothing.
 func (launcher Nothing) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newNothing(kernel *driver.Kernel, err error) (Nothing, error) {
@@ -144,21 +139,21 @@ func (Nothing) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher Nothing) Op(cfg driver.LaunchConfig) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher Nothing) Do(on driver.Doer, cfg driver.LaunchConfig) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 	}{})
 }
 
-// NothingArgs is a prepared launch of Nothing. Its arguments can be set one by one,
-// without allocating, between launches.
+// NothingArgs is a prepared launch of Nothing. Its arguments can be set one by one between launches,
+// without allocating.
 type NothingArgs struct {
 	Launch *driver.Launch
 }

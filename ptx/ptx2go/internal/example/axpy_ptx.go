@@ -29,7 +29,7 @@ func (s *Kernels) loadAxpy(c *driver.Context, opts []driver.JITOption) error {
 // Axpy adds alpha times x to y, for n elements.
 type Axpy struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero Axpy.
+// Kernel returns the kernel, or nil for a zero Axpy.
 func (launcher Axpy) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newAxpy(kernel *driver.Kernel, err error) (Axpy, error) {
@@ -45,25 +45,24 @@ func (Axpy) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher Axpy) Op(cfg driver.LaunchConfig, x driver.MemoryOf[float32], y driver.MemoryOf[float32], alpha float32, n uint32) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher Axpy) Op(cfg driver.LaunchConfig, x, y driver.MemoryOf[float32], alpha float32, n uint32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.In(x), driver.InOut(y), alpha, n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher Axpy) Do(on driver.Doer, cfg driver.LaunchConfig, x driver.View[float32], y driver.View[float32], alpha float32, n uint32) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher Axpy) Do(on driver.Doer, cfg driver.LaunchConfig, x, y driver.View[float32], alpha float32, n uint32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		x     driver.View[float32]
-		y     driver.View[float32]
+		x, y  driver.View[float32]
 		alpha float32
 		n     uint32
 	}{x, y, alpha, n})
 }
 
-// AxpyArgs is a prepared launch of Axpy. Its arguments can be set one by one,
-// without allocating, between launches.
+// AxpyArgs is a prepared launch of Axpy. Its arguments can be set one by one between launches,
+// without allocating.
 type AxpyArgs struct {
 	Launch *driver.Launch
 
@@ -74,7 +73,7 @@ type AxpyArgs struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher Axpy) Prepare(cfg driver.LaunchConfig, x driver.MemoryOf[float32], y driver.MemoryOf[float32], alpha float32, n uint32) (*AxpyArgs, error) {
+func (launcher Axpy) Prepare(cfg driver.LaunchConfig, x, y driver.MemoryOf[float32], alpha float32, n uint32) (*AxpyArgs, error) {
 	launch, err := launcher.Op(cfg, x, y, alpha, n)
 	if err != nil {
 		return nil, err

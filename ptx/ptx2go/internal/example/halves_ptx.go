@@ -40,7 +40,7 @@ type Affine struct {
 // Line replaces each number by what the line has there.
 type HalfLine struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero HalfLine.
+// Kernel returns the kernel, or nil for a zero HalfLine.
 func (launcher HalfLine) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newHalfLine(kernel *driver.Kernel, err error) (HalfLine, error) {
@@ -56,14 +56,14 @@ func (HalfLine) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher HalfLine) Op(cfg driver.LaunchConfig, x driver.MemoryOf[num.F16], line Affine, n uint32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, x, line, n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher HalfLine) Do(on driver.Doer, cfg driver.LaunchConfig, x driver.View[num.F16], line Affine, n uint32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		x    driver.View[num.F16]
@@ -72,8 +72,8 @@ func (launcher HalfLine) Do(on driver.Doer, cfg driver.LaunchConfig, x driver.Vi
 	}{x, line, n})
 }
 
-// HalfLineArgs is a prepared launch of HalfLine. Its arguments can be set one by one,
-// without allocating, between launches.
+// HalfLineArgs is a prepared launch of HalfLine. Its arguments can be set one by one between launches,
+// without allocating.
 type HalfLineArgs struct {
 	Launch *driver.Launch
 
@@ -109,7 +109,7 @@ var _ [4]byte = [unsafe.Sizeof(*new(Affine))]byte{}
 // Widen copies numbers to float, times a number.
 type Bf16Widen struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero Bf16Widen.
+// Kernel returns the kernel, or nil for a zero Bf16Widen.
 func (launcher Bf16Widen) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newBf16Widen(kernel *driver.Kernel, err error) (Bf16Widen, error) {
@@ -125,14 +125,14 @@ func (Bf16Widen) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher Bf16Widen) Op(cfg driver.LaunchConfig, x driver.MemoryOf[num.BF16], y driver.MemoryOf[float32], by num.BF16, n uint32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.In(x), y, by, n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher Bf16Widen) Do(on driver.Doer, cfg driver.LaunchConfig, x driver.View[num.BF16], y driver.View[float32], by num.BF16, n uint32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		x  driver.View[num.BF16]
@@ -142,8 +142,8 @@ func (launcher Bf16Widen) Do(on driver.Doer, cfg driver.LaunchConfig, x driver.V
 	}{x, y, by, n})
 }
 
-// Bf16WidenArgs is a prepared launch of Bf16Widen. Its arguments can be set one by one,
-// without allocating, between launches.
+// Bf16WidenArgs is a prepared launch of Bf16Widen. Its arguments can be set one by one between launches,
+// without allocating.
 type Bf16WidenArgs struct {
 	Launch *driver.Launch
 

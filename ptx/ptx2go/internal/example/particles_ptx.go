@@ -54,7 +54,7 @@ type Box struct {
 // back on the other, if the box is periodic.
 type MoveParticles struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero MoveParticles.
+// Kernel returns the kernel, or nil for a zero MoveParticles.
 func (launcher MoveParticles) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMoveParticles(kernel *driver.Kernel, err error) (MoveParticles, error) {
@@ -70,14 +70,14 @@ func (MoveParticles) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 128), Block: driver.D1(128)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
 func (launcher MoveParticles) Op(cfg driver.LaunchConfig, p driver.MemoryOf[Particle], by driver.MemoryOf[float32], box Box, n int32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, p, driver.In(by), box, n)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
 func (launcher MoveParticles) Do(on driver.Doer, cfg driver.LaunchConfig, p driver.View[Particle], by driver.View[float32], box Box, n int32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		p   driver.View[Particle]
@@ -87,8 +87,8 @@ func (launcher MoveParticles) Do(on driver.Doer, cfg driver.LaunchConfig, p driv
 	}{p, by, box, n})
 }
 
-// MoveParticlesArgs is a prepared launch of MoveParticles. Its arguments can be set one by one,
-// without allocating, between launches.
+// MoveParticlesArgs is a prepared launch of MoveParticles. Its arguments can be set one by one between launches,
+// without allocating.
 type MoveParticlesArgs struct {
 	Launch *driver.Launch
 
@@ -128,7 +128,7 @@ var _ [64]byte = [unsafe.Sizeof(*new(Box))]byte{}
 // Tile adds two matrices of rows × cols numbers.
 type GridTileFloat32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero GridTileFloat32.
+// Kernel returns the kernel, or nil for a zero GridTileFloat32.
 func (launcher GridTileFloat32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newGridTileFloat32(kernel *driver.Kernel, err error) (GridTileFloat32, error) {
@@ -144,26 +144,23 @@ func (GridTileFloat32) Grid(x, y int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Dim3{X: driver.Blocks(x, 16).X, Y: driver.Blocks(y, 16).X, Z: 1}, Block: driver.D3(16, 16, 1)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher GridTileFloat32) Op(cfg driver.LaunchConfig, a driver.MemoryOf[float32], b driver.MemoryOf[float32], sum driver.MemoryOf[float32], rows uint32, cols uint32) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher GridTileFloat32) Op(cfg driver.LaunchConfig, a, b, sum driver.MemoryOf[float32], rows, cols uint32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.In(a), driver.In(b), driver.Out(sum), rows, cols)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher GridTileFloat32) Do(on driver.Doer, cfg driver.LaunchConfig, a driver.View[float32], b driver.View[float32], sum driver.View[float32], rows uint32, cols uint32) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher GridTileFloat32) Do(on driver.Doer, cfg driver.LaunchConfig, a, b, sum driver.View[float32], rows, cols uint32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		a    driver.View[float32]
-		b    driver.View[float32]
-		sum  driver.View[float32]
-		rows uint32
-		cols uint32
+		a, b, sum  driver.View[float32]
+		rows, cols uint32
 	}{a, b, sum, rows, cols})
 }
 
-// GridTileFloat32Args is a prepared launch of GridTileFloat32. Its arguments can be set one by one,
-// without allocating, between launches.
+// GridTileFloat32Args is a prepared launch of GridTileFloat32. Its arguments can be set one by one between launches,
+// without allocating.
 type GridTileFloat32Args struct {
 	Launch *driver.Launch
 
@@ -175,7 +172,7 @@ type GridTileFloat32Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher GridTileFloat32) Prepare(cfg driver.LaunchConfig, a driver.MemoryOf[float32], b driver.MemoryOf[float32], sum driver.MemoryOf[float32], rows uint32, cols uint32) (*GridTileFloat32Args, error) {
+func (launcher GridTileFloat32) Prepare(cfg driver.LaunchConfig, a, b, sum driver.MemoryOf[float32], rows, cols uint32) (*GridTileFloat32Args, error) {
 	launch, err := launcher.Op(cfg, a, b, sum, rows, cols)
 	if err != nil {
 		return nil, err
@@ -204,7 +201,7 @@ func (launcher GridTileFloat32) Prepare(cfg driver.LaunchConfig, a driver.Memory
 // Tile adds two matrices of rows × cols numbers.
 type GridTileInt32 struct{ calls *driver.Calls }
 
-// Kernel returns the kernel, nil for a zero GridTileInt32.
+// Kernel returns the kernel, or nil for a zero GridTileInt32.
 func (launcher GridTileInt32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newGridTileInt32(kernel *driver.Kernel, err error) (GridTileInt32, error) {
@@ -220,26 +217,23 @@ func (GridTileInt32) Grid(x, y int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Dim3{X: driver.Blocks(x, 16).X, Y: driver.Blocks(y, 16).X, Z: 1}, Block: driver.D3(16, 16, 1)}
 }
 
-// Op returns the launch as an operation for streams, captures and graphs. It
-// retains the code and the memory among the arguments.
-func (launcher GridTileInt32) Op(cfg driver.LaunchConfig, a driver.MemoryOf[int32], b driver.MemoryOf[int32], sum driver.MemoryOf[int32], rows uint32, cols uint32) (*driver.Launch, error) {
+// Op returns the launch as an operation for streams, captures and graphs. It retains the code and
+// the memory among the arguments.
+func (launcher GridTileInt32) Op(cfg driver.LaunchConfig, a, b, sum driver.MemoryOf[int32], rows, cols uint32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.In(a), driver.In(b), driver.Out(sum), rows, cols)
 }
 
-// Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate.
-func (launcher GridTileInt32) Do(on driver.Doer, cfg driver.LaunchConfig, a driver.View[int32], b driver.View[int32], sum driver.View[int32], rows uint32, cols uint32) error {
+// Do launches the kernel on a stream, or records the launch in a scope of package graph. It does
+// not allocate.
+func (launcher GridTileInt32) Do(on driver.Doer, cfg driver.LaunchConfig, a, b, sum driver.View[int32], rows, cols uint32) error {
 	return launcher.calls.Do(on, &cfg, &struct {
-		a    driver.View[int32]
-		b    driver.View[int32]
-		sum  driver.View[int32]
-		rows uint32
-		cols uint32
+		a, b, sum  driver.View[int32]
+		rows, cols uint32
 	}{a, b, sum, rows, cols})
 }
 
-// GridTileInt32Args is a prepared launch of GridTileInt32. Its arguments can be set one by one,
-// without allocating, between launches.
+// GridTileInt32Args is a prepared launch of GridTileInt32. Its arguments can be set one by one between launches,
+// without allocating.
 type GridTileInt32Args struct {
 	Launch *driver.Launch
 
@@ -251,7 +245,7 @@ type GridTileInt32Args struct {
 }
 
 // Prepare is Op for a launch whose arguments change.
-func (launcher GridTileInt32) Prepare(cfg driver.LaunchConfig, a driver.MemoryOf[int32], b driver.MemoryOf[int32], sum driver.MemoryOf[int32], rows uint32, cols uint32) (*GridTileInt32Args, error) {
+func (launcher GridTileInt32) Prepare(cfg driver.LaunchConfig, a, b, sum driver.MemoryOf[int32], rows, cols uint32) (*GridTileInt32Args, error) {
 	launch, err := launcher.Op(cfg, a, b, sum, rows, cols)
 	if err != nil {
 		return nil, err

@@ -71,8 +71,8 @@ func contains(t *testing.T, text string, parts ...string) {
 func TestParametersHaveTheTypesOfTheirDeclarations(t *testing.T) {
 	got := one(t, Options{}, entry("", "scale_all", `.param .u64 .ptr .global .align 4 data, .param .f32 f, .param .s16 s,
 		.param .u8 c, .param .b16 h, .param .f64 d, .param .align 8 .b8 by[24], .param .u64 n, .param .u64 .ptr .shared .align 4 room`))
-	contains(t, got, "type ScaleAll struct", "data driver.Memory, f float32, s int16, c uint8, h uint16, d float64, by [24]byte, n uint64, room uint64) (*driver.Launch, error)",
-		"return launcher.calls.Do(on, &cfg, &struct { data driver.Memory f float32", "}{data, f, s, c, h, d, by, n, room}) }", "passing a View does, because // it becomes an interface value. func", "Data driver.Arg[driver.View[byte]] // .u64")
+	contains(t, got, "type ScaleAll struct", "data driver.Memory, f float32, s int16, c uint8, h uint16, d float64, by [24]byte, n, room uint64) (*driver.Launch, error)",
+		"return launcher.calls.Do(on, &cfg, &struct { data driver.Memory f float32", "}{data, f, s, c, h, d, by, n, room}) }", "Passing a View does, because it becomes an interface value. func", "Data driver.Arg[driver.View[byte]] // .u64")
 }
 
 func TestCommentsGiveTypesNamesAndModes(t *testing.T) {
@@ -110,7 +110,7 @@ func TestAPointerIsWhatTheBodyUsesAsAnAddress(t *testing.T) {
 	ret;
 }
 `
-	contains(t, one(t, Options{}, body), "a driver.Memory, b driver.Memory, c uint64)")
+	contains(t, one(t, Options{}, body), "a, b driver.Memory, c uint64)")
 }
 
 func TestBlocksAreThoseTheKernelIsCompiledFor(t *testing.T) {

@@ -15,19 +15,29 @@ var gpuPTX []byte
 //go:embed mix.ptx
 var gpuPTX1 []byte
 
-// gpuModule returns the kernels of this package in a context. The first call loads them. The
-// context unloads them when it is closed.
+// gpuModule returns the code of this package in a context. The first call loads it. The context
+// unloads it when it is closed.
 func gpuModule(c *driver.Context) (*driver.Module, error) {
 	return c.Embedded("linked_gpu.ptx of package linked", gpuPTX, gpuPTX1)
 }
 
-// ScrambleIn returns the launcher of kernel scramble in a context, which loads the code on first use.
-func ScrambleIn(c *driver.Context) (Scramble, error) {
+// gpuCalls returns the calls of a kernel. The modes say how it accesses the memory of its arguments.
+func gpuCalls(c *driver.Context, name string, modes ...driver.AccessMode) (*driver.Calls, error) {
 	m, err := gpuModule(c)
 	if err != nil {
-		return Scramble{}, err
+		return nil, err
 	}
-	return newScramble(m.Kernel("scramble"))
+	kernel, err := m.Kernel(name)
+	if err != nil {
+		return nil, err
+	}
+	return driver.NewCalls(kernel, modes...)
+}
+
+// ScrambleIn returns the launcher of kernel scramble in a context, which loads the code on first use.
+func ScrambleIn(c *driver.Context) (Scramble, error) {
+	calls, err := gpuCalls(c, "scramble", driver.ReadsWrites, driver.ReadsWrites, driver.ReadsWrites, 0)
+	return Scramble{calls}, err
 }
 
 // Scramble launches the kernel scramble.
@@ -37,14 +47,6 @@ type Scramble struct{ calls *driver.Calls }
 
 // Kernel returns the kernel, or nil for a zero Scramble.
 func (launcher Scramble) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
-
-func newScramble(kernel *driver.Kernel, err error) (Scramble, error) {
-	if err != nil {
-		return Scramble{}, err
-	}
-	calls, err := driver.NewCalls(kernel, driver.ReadsWrites, driver.ReadsWrites, driver.ReadsWrites, 0)
-	return Scramble{calls}, err
-}
 
 // Grid returns a launch with a thread for each of n elements, in blocks of 64.
 func (Scramble) Grid(n int) driver.LaunchConfig {
