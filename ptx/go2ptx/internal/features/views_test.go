@@ -59,7 +59,7 @@ func TestViewsHaveBounds(t *testing.T) {
 		noError(d, d.s.Wait(context.Background()))
 		noError(d, args.Out.Set(gpu.View2DAt[float32](do.Ptr(), cols, rows-1, outStride)))
 		noError(d, d.s.Do(args.Launch))
-		if err := d.s.Wait(context.Background()); err == nil || !strings.Contains(err.Error(), "features/features.go:122:2: index out of range [10] with length 10 in kernel transpose") {
+		if err := d.s.Wait(context.Background()); err == nil || !strings.Contains(err.Error(), "features/features.go:122:2: index out of range [10] with length 10 in kernel features.transpose") {
 			d.Errorf("with too few columns, the error is %v", err)
 		}
 	})
