@@ -43,6 +43,7 @@ var RefusedFiles = files(
 	Refusal{Code: head + "/**///gpu:kernel\n\nvar x int\n", Error: "the directive is not directly above a function"},
 	Refusal{Code: head + "//gpu:nobounds /**/all\nfunc f() {}\n", Error: "//gpu:nobounds has no options"},
 	Refusal{Code: head + "//gpu:kernel trap /**/trap\nfunc k(t gpu.Thread) {}\n", Error: "the option trap is given twice"},
+	Refusal{Code: head + "/**/// gpu:nobounds\n//gpu:kernel\nfunc k(t gpu.Thread) {}\n", Error: "a directive has no space after the slashes: write //gpu:nobounds"},
 	Refusal{Code: head + "//gpu:kernel /**/trap=1\nfunc k(t gpu.Thread) {}\n", Error: "trap has no value"},
 	Refusal{Code: head + "//gpu:kernel /**/fma=on\nfunc k(t gpu.Thread) {}\n", Error: "write fma=off; fusing is on by default"},
 	Refusal{Code: head + "//gpu:kernel /**/name=1\nfunc k(t gpu.Thread) {}\n", Error: "name=1: a name in PTX consists of letters, digits, _ and $, and begins with a letter"},

@@ -14,9 +14,33 @@
 //	step, err := StepIn(ctx)
 //	err = step.Do(stream, step.Grid(n), next.All(), now.All(), width, k)
 //
-// Slices are passed as a Buffer or a View, structs by value. If the name of a launcher is taken, the
-// directive chooses another one: launcher=Name. The page docs/kernels-in-go.md describes directives
-// and language.
+// A slice is passed as a driver.View, a struct by value.
+//
+// # Directives
+//
+// The options of gpu:kernel, in any order:
+//
+//	block=256      the size of a block: 256, 16x16 or 8x8x8. Launches with another size fail
+//	maxblock=256   instead of block: the largest number of threads in a block
+//	cluster=2      the size of a cluster, in blocks: 2, 2x2 or 2x2x2
+//	minblocks=2    the number of blocks that should be resident on a multiprocessor
+//	regs=64        the largest number of registers of a thread
+//	shared=4096    bytes of dynamic shared memory
+//	restrict       no two slices or pointers overlap, if the kernel writes one of them
+//	restrict=a,b   the memory of these parameters overlaps no other parameter's
+//	trap           a failed check ends the context, instead of leaving a record
+//	fma=off        multiplications and additions are not fused
+//	name=n         the name in the PTX, by default the name of the function
+//	launcher=N     the launcher's type, by default the function's name in upper case
+//
+// Other directives of functions:
+//
+//	//gpu:instance float32 num.F16   instances of a generic kernel, separated by spaces
+//	//gpu:instance float32,int32     the same with two type parameters
+//	//gpu:nobounds                   indices and slices in this function are not checked
+//	//gpu:noinline                   calls of this function are not inlined
+//
+// The page docs/kernels-language.md describes what a kernel may contain.
 //
 // Go2ptx reads only what the kernels reach. It works while the generated files are absent or stale,
 // and while other code of the package does not compile.
@@ -29,14 +53,15 @@
 //
 // # Explanations
 //
-// With -explain, go2ptx prints what it did, by line: checks that remain in the code, vector accesses,
-// multiplications and additions that were fused, variables in local memory, calls that are not
-// inlined, 64-bit divisions and float64 arithmetic. The line of a kernel has its totals.
+// With -explain, go2ptx writes no files and prints what it did, by line: checks that remain in the
+// code, vector accesses, multiplications and additions that were fused, variables in local memory,
+// calls that are not inlined, integer divisions and float64 arithmetic. The line of a kernel has its
+// totals.
 //
-// Registers and spills are known only to the driver's compiler. With -resources, go2ptx loads the
-// code with the driver of this machine, and prints for each kernel the registers, the shared memory
-// and the local memory in bytes. Local memory that exceeds the variables in the PTX is for spilled
-// registers and the stack.
+// Only the driver's compiler knows registers and spills. With -resources, go2ptx loads the code with
+// the driver of this machine. For each kernel, it prints the device, the registers of a thread, local
+// and shared memory in bytes, and the largest block. Local memory that exceeds the variables in the
+// PTX is for spilled registers and the stack. Both options use the flags of the generated file.
 package main
 
 import (
@@ -110,8 +135,8 @@ func (c *command) reset(errs io.Writer) {
 	f.BoolVar(&c.cfg.Lines, "lineinfo", false, "add line numbers for profilers and debuggers")
 	f.StringVar(&c.tags, "tags", "", "build `tags` that are satisfied, separated by commas")
 	f.BoolVar(&c.check, "check", false, "write nothing; fail if a file is not up to date")
-	f.BoolVar(&c.explain, "explain", false, "print what the compiler did, by line")
-	f.BoolVar(&c.devices, "resources", false, "print the registers and the memory that the driver's compiler gives each kernel on this machine's GPU")
+	f.BoolVar(&c.explain, "explain", false, "write nothing; print what the compiler did, by line")
+	f.BoolVar(&c.devices, "resources", false, "write nothing; print the registers and the memory that the driver's compiler gives each kernel on this machine's GPU")
 	f.BoolVar(&c.print, "S", false, "write the PTX to the standard output and no file")
 }
 
@@ -163,7 +188,8 @@ func (c *command) generate(out io.Writer) error {
 		return err
 	}
 	c.loader = l
-	if c.check {
+	reads := c.check || c.explain || c.devices
+	if reads {
 		if err := c.flagsOf(); err != nil {
 			return err
 		}
@@ -201,6 +227,9 @@ func (c *command) generate(out io.Writer) error {
 	files := []file{{text, res.PTX}, {c.output, res.Go}}
 	if c.check {
 		return check(files)
+	}
+	if reads {
+		return nil
 	}
 	return write(files, out)
 }
@@ -255,7 +284,8 @@ func (c *command) flagsOf() error {
 	head, _, _ := strings.Cut(string(data), "\npackage ")
 	for _, line := range strings.Split(head, "\n") {
 		if flags, ok := strings.CutPrefix(strings.TrimSpace(line), "// "+note); ok {
-			args := append(strings.Fields(flags), "-check", fmt.Sprintf("-explain=%v", c.explain), fmt.Sprintf("-resources=%v", c.devices), "-o", path, c.dir)
+			args := append(strings.Fields(flags), fmt.Sprintf("-check=%v", c.check), fmt.Sprintf("-explain=%v", c.explain),
+				fmt.Sprintf("-resources=%v", c.devices), fmt.Sprintf("-S=%v", c.print), "-o", path, c.dir)
 			errs := c.flags.Output()
 			c.reset(errs)
 			return c.parse(args)

@@ -100,3 +100,19 @@ func TestExplainAndPrint(t *testing.T) {
 		t.Error("a file was written")
 	}
 }
+
+// An explanation is of the code as it was generated, so it uses the flags in the file.
+func TestExplainUsesTheFlagsOfTheFile(t *testing.T) {
+	dir := module(t, kernel)
+	runs(t, 0, nil, "-fma=off", dir)
+	if out := runs(t, 0, []string{"kernel fill"}, "-explain", dir); strings.Contains(out, "fused") {
+		t.Errorf("without fusing, the explanation is\n%s", out)
+	}
+	if out := runs(t, 0, []string{"kernel fill"}, "-explain", "-check", dir); strings.Contains(out, "fused") {
+		t.Errorf("with -check, the explanation is\n%s", out)
+	}
+	runs(t, 0, []string{"fused"}, "-explain", "-fma=on", "-lineinfo", dir)
+	runs(t, 0, nil, "-check", dir)
+	put(t, filepath.Join(dir, "heat.go"), strings.Replace(kernel, "+ w", "- w", 1))
+	runs(t, 1, []string{"kernel fill", "not up to date"}, "-explain", "-check", dir)
+}

@@ -57,6 +57,9 @@ func parseDirectives(fset *token.FileSet, path string, decl *ast.FuncDecl) (Dire
 	for _, c := range decl.Doc.List {
 		rest, ok := strings.CutPrefix(c.Text, prefix)
 		if !ok {
+			if word := spaced(c.Text); word != "" {
+				errs.Add(fset.PositionFor(c.Pos(), false), "a directive has no space after the slashes: write %s%s", prefix, word)
+			}
 			continue
 		}
 		p := directiveParser{&d, fset, path, c.Pos(), &errs}
@@ -67,6 +70,16 @@ func parseDirectives(fset *token.FileSet, path string, decl *ast.FuncDecl) (Dire
 		errs.Add(fset.PositionFor(d.Instances[0].Pos, false), "//gpu:instance needs //gpu:kernel in the same comment")
 	}
 	return d, errs
+}
+
+// spaced returns the directive in a comment that would contain one without a space, or nothing.
+func spaced(comment string) string {
+	text, ok := strings.CutPrefix(strings.TrimLeft(strings.TrimPrefix(comment, "//"), " \t"), "gpu:")
+	word, _, _ := strings.Cut(strings.TrimRight(text, " \t\r"), " ")
+	if ok && slices.Contains([]string{"kernel", "instance", "nobounds", "noinline"}, word) {
+		return word
+	}
+	return ""
 }
 
 type directiveParser struct {

@@ -41,6 +41,7 @@ func TestErrorsInDirectives(t *testing.T) {
 		"//gpu:kernel name=a.b":                           "f0.go:5:14: name=a.b: a name in PTX",
 		"//gpu:kernel speed=9":                            "f0.go:5:14: unknown option \"speed\"",
 		"//gpu:kernel\n//gpu:kernel":                      "f0.go:6:1: the function has two",
+		"// gpu:nobounds\n//gpu:kernel":                   "f0.go:5:1: a directive has no space after the slashes: write //gpu:nobounds",
 		"//gpu:kernle":                                    "f0.go:5:1: unknown directive //gpu:kernle",
 		"//gpu:kernel\n//gpu:nobounds x":                  "f0.go:6:16: //gpu:nobounds has no options",
 		"//gpu:intrinsic":                                 "f0.go:5:1: only packages of the library",
