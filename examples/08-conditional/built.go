@@ -71,7 +71,7 @@ func (e *example) ownKernel() error {
 	if err != nil {
 		return err
 	}
-	count, err := e.countdown.Prepare(one, e.x, left)
+	count, err := e.countdown.Op(e.countdown.Grid(1), e.x, left)
 	if err != nil {
 		return err
 	}

@@ -77,7 +77,7 @@ func (e *example) branch(sc *graph.Scope) error {
 	if err != nil {
 		return err
 	}
-	look, err := e.odd.Prepare(one, e.bit, e.x)
+	look, err := e.odd.Op(e.odd.Grid(1), e.bit, e.x)
 	if err != nil {
 		return err
 	}
@@ -87,11 +87,11 @@ func (e *example) branch(sc *graph.Scope) error {
 	}
 	// The kernel step computes x = x*factor/divisor + plus and increments the number of
 	// steps.
-	triple, err := e.step.Prepare(one, e.x, e.steps, uint32(3), uint32(1), uint32(1))
+	triple, err := e.step.Op(e.step.Grid(1), e.x, e.steps, 3, 1, 1)
 	if err != nil {
 		return err
 	}
-	halve, err := e.step.Prepare(one, e.x, e.steps, uint32(1), uint32(2), uint32(0))
+	halve, err := e.step.Op(e.step.Grid(1), e.x, e.steps, 1, 2, 0)
 	if err != nil {
 		return err
 	}

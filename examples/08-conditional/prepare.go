@@ -1,7 +1,6 @@
 package main
 
 import (
-	_ "embed"
 	"errors"
 
 	"github.com/purecuda/cuda/driver"
@@ -9,24 +8,24 @@ import (
 	"github.com/purecuda/cuda/graph"
 )
 
-//go:embed kernels.ptx
-var ptx []byte
-
-var one = driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(1)}
-
 // example holds the kernels and three numbers in device memory.
 type example struct {
 	*demo.Demo
-	odd, step, countdown *driver.Kernel
-	x, steps, bit        *driver.Buffer[uint32]
+	odd           Odd
+	step          Step
+	countdown     Countdown
+	x, steps, bit *driver.Buffer[uint32]
 }
 
 func prepare(d *demo.Demo) (*example, error) {
-	e := &example{Demo: d}
-	err := d.Kernels(ptx, map[string]**driver.Kernel{"odd": &e.odd, "step": &e.step, "countdown": &e.countdown})
+	odd, err1 := OddIn(d.Context)
+	step, err2 := StepIn(d.Context)
+	countdown, err3 := CountdownIn(d.Context)
+	err := errors.Join(err1, err2, err3)
 	if err != nil {
 		return nil, err
 	}
+	e := &example{Demo: d, odd: odd, step: step, countdown: countdown}
 	for _, b := range []**driver.Buffer[uint32]{&e.x, &e.steps, &e.bit} {
 		if *b, err = demo.Memory[uint32](d, 1, 0); err != nil {
 			return nil, err

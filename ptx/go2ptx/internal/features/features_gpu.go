@@ -370,11 +370,8 @@ func (launcher Count) Prepare(cfg driver.LaunchConfig, x driver.MemoryOf[float64
 
 // TransposeIn returns the launcher of kernel transpose in a context, which loads the code on first use.
 func TransposeIn(c *driver.Context) (Transpose, error) {
-	m, err := gpuModule(c)
-	if err != nil {
-		return Transpose{}, err
-	}
-	return newTranspose(m.Kernel("transpose"))
+	calls, err := gpuCalls(c, "transpose", 0, 0, driver.ReadsWrites)
+	return Transpose{calls}, err
 }
 
 // Transpose launches the kernel transpose.
@@ -384,14 +381,6 @@ type Transpose struct{ calls *driver.Calls }
 
 // Kernel returns the kernel, or nil for a zero Transpose.
 func (launcher Transpose) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
-
-func newTranspose(kernel *driver.Kernel, err error) (Transpose, error) {
-	if err != nil {
-		return Transpose{}, err
-	}
-	calls, err := driver.NewCalls(kernel, 0, 0, driver.ReadsWrites)
-	return Transpose{calls}, err
-}
 
 // Grid returns a launch with a thread for each of x × y elements, in blocks of 16 × 8.
 func (Transpose) Grid(x, y int) driver.LaunchConfig {
