@@ -8,7 +8,9 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -125,45 +127,105 @@ func goroot(t *testing.T) string {
 	return strings.TrimSpace(string(out))
 }
 
+// functions are those of a file with their inputs and what Go does with them.
+type functions struct {
+	File string
+	PTX  []byte
+	All  []function
+}
+
+type function struct {
+	gofuncs.Func
+	In   []uint64
+	Want goOutcome
+}
+
+// inGo compiles the functions of a file and runs them in Go.
+func inGo(t *testing.T, f *gofuncs.File, name string) functions {
+	t.Helper()
+	var table strings.Builder
+	fmt.Fprintf(&table, "package main\n\nconst inputs = %d\n\nvar all = []work{\n", inputs)
+	for i, fn := range f.Funcs {
+		fmt.Fprintf(&table, "\t{%s, %#v, %d},\n", fn.KernelName(), words(fn, uint64(i)), gofuncs.Words(fn.Results))
+	}
+	table.WriteString("}\n")
+	printed, err := randgo.RunGo("../../../..", map[string]string{"kernels.go": f.Text, "main.go": goMain, "table.go": table.String()})
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	host := json.NewDecoder(strings.NewReader(string(printed)))
+	text := strings.Replace(f.Text, "package main", "package gofuncs", 1)
+	out := functions{File: name, PTX: compile(t, strings.TrimSuffix(name, "_test.go")+".go", text, go2ptx.Config{NoFMA: true}).PTX}
+	for i, fn := range f.Funcs {
+		one := function{Func: fn, In: words(fn, uint64(i))}
+		if err := host.Decode(&one.Want); err != nil {
+			t.Fatal(err)
+		}
+		out.All = append(out.All, one)
+	}
+	return out
+}
+
 // The functions with which the Go team tests its compiler must give the same results on a device.
+// With [Save] they are also written there, for TestSavedFunctions.
 func TestGoFunctions(t *testing.T) {
 	if err := randgo.Usable(); err != nil {
 		t.Skip(err)
 	}
 	root := goroot(t)
+	var all []functions
+	for _, name := range slices.Sorted(maps.Keys(goFiles)) {
+		files, err := gofuncs.Read(root, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(files[0].Funcs); n < goFiles[name] {
+			t.Errorf("%s has %d functions, fewer than %d", name, n, goFiles[name])
+		}
+		all = append(all, inGo(t, files[0], name))
+	}
+	if dir := os.Getenv(Save); dir != "" {
+		b, err := json.Marshal(all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, savedFunctions), b, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	onDevices(t, all)
+}
+
+const savedFunctions = "functions.saved"
+
+// TestSavedFunctions runs functions that TestGoFunctions saved, on a machine without Go.
+func TestSavedFunctions(t *testing.T) {
+	dir := os.Getenv(Save)
+	if dir == "" {
+		t.Skipf("%s names no folder with saved functions", Save)
+	}
+	b, err := os.ReadFile(filepath.Join(dir, savedFunctions))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []functions
+	if err := json.Unmarshal(b, &all); err != nil {
+		t.Fatal(err)
+	}
+	onDevices(t, all)
+}
+
+func onDevices(t *testing.T, all []functions) {
+	t.Helper()
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		functions, results := 0, 0
-		for _, name := range slices.Sorted(maps.Keys(goFiles)) {
-			least := goFiles[name]
-			files, err := gofuncs.Read(root, name)
+		for _, f := range all {
+			mod, err := c.LoadModule(f.PTX)
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("%s: %+v", f.File, err)
 			}
-			f := files[0]
-			if len(f.Funcs) < least {
-				t.Errorf("%s has %d functions, fewer than %d", name, len(f.Funcs), least)
-			}
-			var table strings.Builder
-			fmt.Fprintf(&table, "package main\n\nconst inputs = %d\n\nvar all = []work{\n", inputs)
-			for i, fn := range f.Funcs {
-				fmt.Fprintf(&table, "\t{%s, %#v, %d},\n", fn.KernelName(), words(fn, uint64(i)), gofuncs.Words(fn.Results))
-			}
-			table.WriteString("}\n")
-			printed, err := randgo.RunGo("../../../..", map[string]string{"kernels.go": f.Text, "main.go": goMain, "table.go": table.String()})
-			if err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-			host := json.NewDecoder(strings.NewReader(string(printed)))
-			mod, err := c.LoadModule(compile(t, strings.TrimSuffix(name, "_test.go")+".go", strings.Replace(f.Text, "package main", "package gofuncs", 1), go2ptx.Config{NoFMA: true}).PTX)
-			if err != nil {
-				t.Fatalf("%s: %+v", name, err)
-			}
-			for i, fn := range f.Funcs {
-				var want goOutcome
-				if err := host.Decode(&want); err != nil {
-					t.Fatal(err)
-				}
-				results += goFunction(t, c, mod, fn, words(fn, uint64(i)), want)
+			for _, fn := range f.All {
+				results += goFunction(t, c, mod, fn)
 				functions++
 			}
 			if err := mod.Close(); err != nil {
@@ -175,8 +237,9 @@ func TestGoFunctions(t *testing.T) {
 }
 
 // goFunction compares a function's results, and returns how many there are.
-func goFunction(t *testing.T, c *driver.Context, mod *driver.Module, fn gofuncs.Func, in []uint64, want goOutcome) int {
+func goFunction(t *testing.T, c *driver.Context, mod *driver.Module, fn function) int {
 	t.Helper()
+	in, want := fn.In, fn.Want
 	k, err := mod.Kernel(fn.KernelName())
 	if err != nil {
 		t.Fatal(err)
