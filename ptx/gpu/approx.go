@@ -52,6 +52,30 @@ func ApproxTanh(x float32) float32 { return approx(x, "tanh") }
 //gpu:intrinsic
 func ApproxDiv(x, y float32) float32 { return softfloat.DivApprox(x, y, softfloat.RN) }
 
+// The functions whose names end in FTZ replace a subnormal argument or result by a zero of the same
+// sign. They are one instruction of the hardware. The other functions need several, to scale numbers
+// that may be subnormal.
+
+// ApproxExp2FTZ is ApproxExp2 without subnormal numbers (ex2.approx.ftz.f32).
+//
+//gpu:intrinsic
+func ApproxExp2FTZ(x float32) float32 { return flush(approx(flush(x), "ex2")) }
+
+// ApproxLog2FTZ is ApproxLog2 without subnormal numbers (lg2.approx.ftz.f32).
+//
+//gpu:intrinsic
+func ApproxLog2FTZ(x float32) float32 { return flush(approx(flush(x), "lg2")) }
+
+// ApproxRcpFTZ is ApproxRcp without subnormal numbers (rcp.approx.ftz.f32).
+//
+//gpu:intrinsic
+func ApproxRcpFTZ(x float32) float32 { return flush(approx(flush(x), "rcp")) }
+
+// ApproxRsqrtFTZ is ApproxRsqrt without subnormal numbers (rsqrt.approx.ftz.f32).
+//
+//gpu:intrinsic
+func ApproxRsqrtFTZ(x float32) float32 { return flush(approx(flush(x), "rsqrt")) }
+
 // ApproxExp returns an approximation of e to the power of x, by ApproxExp2.
 func ApproxExp(x float32) float32 { return ApproxExp2(float32(x * 1.4426950408889634)) }
 

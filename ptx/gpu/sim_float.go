@@ -57,6 +57,14 @@ func approx(x float32, name string) float32 {
 	return softfloat.Canonical(float32(softfloat.Function(name)(float64(x))))
 }
 
+// flush replaces a subnormal number by a zero.
+func flush(x float32) float32 {
+	if -0x1p-126 < x && x < 0x1p-126 {
+		return math.Float32frombits(math.Float32bits(x) & (1 << 31))
+	}
+	return x
+}
+
 // convert follows the rules of the instruction cvt, with .sat for integer results.
 func convert[T, F num.Number](x F, mode Rounding) T {
 	m := modeOf(mode)

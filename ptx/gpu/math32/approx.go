@@ -21,10 +21,21 @@ func lg2(x float32) float32 { return gpu.ApproxLog2(x) }
 // rcp is rcp.approx: its relative error is at most 2^-23.
 func rcp(x float32) float32 { return gpu.ApproxRcp(x) }
 
+// The following functions flush subnormal arguments and results to zero. Each is only one instruction of
+// the hardware.
+
+func ex2Normal(x float32) float32 { return gpu.ApproxExp2FTZ(x) }
+
+func lg2Normal(x float32) float32 { return gpu.ApproxLog2FTZ(x) }
+
+func rcpNormal(x float32) float32 { return gpu.ApproxRcpFTZ(x) }
+
+func rsqrtNormal(x float32) float32 { return gpu.ApproxRsqrtFTZ(x) }
+
 // rsqrt is rsqrt.approx: its relative error is at most 2^-22.9.
 func rsqrt(x float32) float32 { return gpu.ApproxRsqrt(x) }
 
-func abs(x float32) float32 { return math.Float32frombits(math.Float32bits(x) &^ signBit) }
+func abs(x float32) float32 { return num.Abs(x) }
 
 // withSign returns the non-negative number x with the sign of s.
 func withSign(x, s float32) float32 {

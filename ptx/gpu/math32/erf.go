@@ -16,19 +16,25 @@ func erfSmall(x float32) float32 {
 // Erf returns the error function of x.
 func Erf(x float32) float32 {
 	a := abs(x)
-	if a < 0.92 {
-		return erfSmall(x)
+	// Choosing coefficients is faster than a branch that threads of a warp take differently.
+	small := !(a >= 0.92)
+	a = num.Min(a, 4)
+	u, square := a, float32(x*x)
+	var c5, c4, c3, c2, c1, c0, last float32 = erfTailC6, erfTailC5, erfTailC4, erfTailC3, erfTailC2, erfTailC1, erfTailC0
+	if small {
+		u = square
+		c5, c4, c3, c2, c1, c0, last = erfC5, erfC4, erfC3, erfC2, erfC1, erfC0, a
 	}
-	if a > 4 {
-		a = 4
+	p := fma(c5, u, c4)
+	p = fma(p, u, c3)
+	p = fma(p, u, c2)
+	p = fma(p, u, c1)
+	p = fma(p, u, c0)
+	r := fma(p, a, last)
+	if !small {
+		r = 1 - ex2Normal(r)
 	}
-	p := fma(erfTailC6, a, erfTailC5)
-	p = fma(p, a, erfTailC4)
-	p = fma(p, a, erfTailC3)
-	p = fma(p, a, erfTailC2)
-	p = fma(p, a, erfTailC1)
-	p = fma(p, a, erfTailC0)
-	return withSign(1-ex2(p), x)
+	return withSign(r, x)
 }
 
 // Erfc returns 1 minus the error function of x. It is accurate for large x.

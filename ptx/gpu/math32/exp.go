@@ -3,7 +3,7 @@ package math32
 import (
 	"math"
 
-	"github.com/purecuda/cuda/ptx/num"
+	"github.com/purecuda/cuda/ptx/gpu"
 )
 
 const (
@@ -15,14 +15,15 @@ const (
 
 // Exp returns e to the power of x.
 func Exp(x float32) float32 {
-	// With 127 added, the bits of n are the exponent of 2^n.
+	// With 127 added, the bits of n are the exponent of 2^n. The part of x·log2(e) between -126 and 127
+	// becomes a number between 0 and 1, so that limiting it needs no instruction.
 	const shift = magic + 127
-	t := fma(x, log2e, shift)
-	t = num.Max(num.Min(t, shift+127), shift-126)
+	part := gpu.Saturate(fma(x, log2e/253, 126.0/253))
+	t := fma(part, 253, shift-126)
 	n := t - shift
 	// e^x = 2^n·2^r. If n was limited, r is large, and 2^r becomes infinite or tiny.
 	r := fma(x, log2eLow, fma(x, log2e, -n))
-	return float32(ex2(r) * math.Float32frombits(math.Float32bits(t)<<23))
+	return float32(ex2Normal(r) * math.Float32frombits(math.Float32bits(t)<<23))
 }
 
 // Exp2 returns 2 to the power of x.

@@ -16,8 +16,8 @@ func Tanh(x float32) float32 {
 		return fma(p, fma(s, x, 0), x)
 	}
 	// tanh a = 1 - 2/(e^2a + 1).
-	e := ex2(float32(a * (2 * log2e)))
-	return withSign(fma(-2, rcp(e+1), 1), x)
+	e := ex2Normal(float32(a * (2 * log2e)))
+	return withSign(fma(-2, rcpNormal(e+1), 1), x)
 }
 
 // expParts returns h, l and half for which e^(x+xl) is (h+l)·half², for x between -121 and 90.

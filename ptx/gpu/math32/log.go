@@ -50,8 +50,16 @@ func Log(x float32) float32 {
 	p := logPolynomial(f)
 	r := fma(float32(p*f), f, f)
 	r = fma(e+scaled, math.Ln2, r)
-	if special(bits) {
-		return logSpecial(x)
+	return logLimits(r, x, bits)
+}
+
+// logLimits returns the logarithm r, or the right result if x with these bits has no finite logarithm.
+func logLimits(r, x float32, bits uint32) float32 {
+	if bits >= infBits {
+		r = fma(x, inf(), inf()) // infinity for infinity, otherwise a NaN
+	}
+	if x == 0 {
+		r = -inf()
 	}
 	return r
 }
@@ -80,10 +88,7 @@ func logBase(x, high, low, two, twoLow float32) float32 {
 	r := fma(f, low, float32(t*high))
 	r = fma(e, twoLow, r)
 	r += fma(f, high, float32(e*two))
-	if special(bits) {
-		return logSpecial(x)
-	}
-	return r
+	return logLimits(r, x, bits)
 }
 
 // Log1p returns the natural logarithm of 1+x. It is accurate for small x.

@@ -27,10 +27,10 @@ func Cbrt(x float32) float32 {
 	if a < 0x1p-100 {
 		a, scale = float32(a*0x1p48), 0x1p-16
 	}
-	t := ex2(float32(lg2(a) * (1.0 / 3)))
+	t := ex2Normal(float32(lg2Normal(a) * (1.0 / 3)))
 	// One of Newton's iterations: t -= (t³ - a)/(3t²).
 	s := float32(t * t)
-	d := float32(fma(s, t, -a) * rcp(s))
+	d := float32(fma(s, t, -a) * rcpNormal(s))
 	t = float32(fma(d, -1.0/3, t) * scale)
 	if a == 0 || !(a < inf()) {
 		return x
@@ -45,7 +45,7 @@ func Rcbrt(x float32) float32 {
 	if a < 0x1p-100 {
 		a, scale = float32(a*0x1p48), 0x1p16
 	}
-	t := ex2(float32(lg2(a) * (-1.0 / 3)))
+	t := ex2Normal(float32(lg2Normal(a) * (-1.0 / 3)))
 	// One of Newton's iterations: t += t·(1 - a·t³)/3.
 	s := float32(a * t)
 	sl := fma(a, t, -s)
@@ -68,7 +68,7 @@ func Hypot(p, q float32) float32 {
 	scale := math.Float32frombits(0x7e800000 - e)
 	sa, sb := float32(a*scale), float32(b*scale)
 	w := fma(sa, sa, float32(sb*sb))
-	r := rsqrt(w)
+	r := rsqrtNormal(w)
 	s := float32(w * r)
 	s = fma(fma(-s, s, w), 0.5*r, s)
 	v := float32(s * math.Float32frombits(0x00800000+e))

@@ -11,35 +11,33 @@ func Tan(x float32) float32 {
 	p = fma(p, s, tanC2)
 	p = fma(p, s, tanC1)
 	p = fma(p, s, tanC0)
-	// tan(r+rl) = r + (r³·p + rl·(1 + r²) + …).
-	c := fma(float32(p*s), r, fma(rl, s, rl))
+	// tan(r+rl) = r + (r³·p + rl·(1 + r²) + …), where rl·r² is at most a third of an ulp.
+	c := fma(float32(p*s), r, rl)
 	t := r + c
-	if q&1 == 0 {
-		if r == 0 {
-			return r // keeps the sign of a zero
-		}
-		return t
+	// A zero has the sign of r.
+	v := math.Float32frombits(math.Float32bits(t) ^ (math.Float32bits(t)^math.Float32bits(r))&signBit)
+	if q&1 != 0 {
+		// -1/(r+c), with one of Newton's iterations.
+		y := -rcpNormal(t)
+		v = fma(fma(c, y, fma(r, y, 1)), y, y)
 	}
-	// -1/(t+c), with one of Newton's iterations.
-	c -= t - r
-	y := -rcp(t)
-	return fma(fma(t, y, fma(c, y, 1)), y, y)
+	return v
 }
 
 // reducePair returns q and the sum r+rl = x - q·π/2. Only the last two bits of q are right.
 func reducePair(x float32) (r, rl float32, q uint32) {
-	if abs(x) > reduceLimit {
+	// Below the limit, |n| has 10 bits and its product with middle is exact.
+	const limit, middle, low = 1600, 0x1.444p-24, 0x1.68c234p-39
+	if abs(x) > limit {
 		return reduceLarge(x)
 	}
 	t := fma(x, twoOverPi, magic)
 	n := t - magic
 	a := fma(-n, halfPi, x)
-	r = fma(-n, halfPiMid, a)
-	// a-r may not be exact.
-	d := a - r
-	rl = fma(-n, halfPiMid, d) + ((a - d) - r)
-	rl = fma(-n, halfPiLow, rl)
-	return r, rl, math.Float32bits(t)
+	r = fma(-n, middle, a)
+	// The difference is exact: it is n·middle if a is small, and r is between a/2 and 2a otherwise.
+	rl = fma(-n, middle, a-r)
+	return r, fma(-n, low, rl), math.Float32bits(t)
 }
 
 // Sinpi returns the sine of π·x. The result for an integer is a zero with the sign of x.

@@ -51,6 +51,9 @@ func (f *frame) intrinsic(n ast.Node, in instance, args []val) ([]val, bool) {
 		return nil, false
 	}
 	c := &icall{frame: f, n: n, in: in, args: args, name: fn.Pkg().Name() + "." + name}
+	if onlyPlain[fn.Pkg().Path()+"."+name] && !isPlainFloat(c.typeArg(0)) {
+		return nil, false
+	}
 	sig := f.l.subst(fn.Signature(), f.l.env(in)).(*types.Signature)
 	for i := range sig.Results().Len() {
 		c.res = append(c.res, sig.Results().At(i).Type())
@@ -198,6 +201,15 @@ var numArithmetic = map[string]func(*icall) []leaf{
 	"FMA": sameType(ir.OpFMA), "Sqrt": sameType(ir.OpFSqrt),
 }
 
+// onlyPlain lists intrinsics whose bodies are compiled for 16-bit types. PTX has min and max of those
+// for newer targets only.
+var onlyPlain = map[string]bool{pathNum + ".Min": true, pathNum + ".Max": true, pathNum + ".Abs": true}
+
+func isPlainFloat(t types.Type) bool {
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && b.Info()&types.IsFloat != 0
+}
+
 var _ = registerNum()
 
 func registerNum() bool {
@@ -207,6 +219,10 @@ func registerNum() bool {
 		intrinsics[pathNum+".BF16."+name] = do
 	}
 	return register(pathNum, map[string]func(*icall) []leaf{
+		// The result is the other operand if one is a NaN, unlike that of Go's min and max.
+		"Min":             pure("min.TYPE $0, %0, %1;"),
+		"Max":             pure("max.TYPE $0, %0, %1;"),
+		"Abs":             sameType(ir.OpFAbs),
 		"ToF16":           conv(ir.OpFConv, ir.TF16),
 		"ToBF16":          conv(ir.OpFConv, ir.TBF16),
 		"F16FromFloat64":  conv(ir.OpFConv, ir.TF16),

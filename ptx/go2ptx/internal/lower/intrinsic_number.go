@@ -213,15 +213,19 @@ var _ = register(pathGPU, map[string]func(*icall) []leaf{
 	"Convert":   convertRound,
 	"Saturate":  pure("cvt.sat.TYPE.TYPE $0, %0;"),
 
-	"ApproxSin":   pure("sin.approx.f32 $0, %0;"),
-	"ApproxCos":   pure("cos.approx.f32 $0, %0;"),
-	"ApproxExp2":  pure("ex2.approx.f32 $0, %0;"),
-	"ApproxLog2":  pure("lg2.approx.f32 $0, %0;"),
-	"ApproxRcp":   pure("rcp.approx.f32 $0, %0;"),
-	"ApproxRsqrt": pure("rsqrt.approx.f32 $0, %0;"),
-	"ApproxSqrt":  pure("sqrt.approx.f32 $0, %0;"),
-	"ApproxTanh":  pure("tanh.approx.f32 $0, %0;"),
-	"ApproxDiv":   pure("div.approx.f32 $0, %0, %1;"),
+	"ApproxSin":      pure("sin.approx.f32 $0, %0;"),
+	"ApproxCos":      pure("cos.approx.f32 $0, %0;"),
+	"ApproxExp2":     pure("ex2.approx.f32 $0, %0;"),
+	"ApproxLog2":     pure("lg2.approx.f32 $0, %0;"),
+	"ApproxRcp":      pure("rcp.approx.f32 $0, %0;"),
+	"ApproxRsqrt":    pure("rsqrt.approx.f32 $0, %0;"),
+	"ApproxSqrt":     pure("sqrt.approx.f32 $0, %0;"),
+	"ApproxTanh":     pure("tanh.approx.f32 $0, %0;"),
+	"ApproxExp2FTZ":  pure("ex2.approx.ftz.f32 $0, %0;"),
+	"ApproxLog2FTZ":  pure("lg2.approx.ftz.f32 $0, %0;"),
+	"ApproxRcpFTZ":   pure("rcp.approx.ftz.f32 $0, %0;"),
+	"ApproxRsqrtFTZ": pure("rsqrt.approx.ftz.f32 $0, %0;"),
+	"ApproxDiv":      pure("div.approx.f32 $0, %0, %1;"),
 })
 
 // mbarrier makes an intrinsic of an operation on a Barrier, whose address is in shared memory.

@@ -174,6 +174,16 @@ func withinPi(e float64) func(x, y, want float64) float64 {
 	}
 }
 
+// flushed is a bound only where neither the argument nor the result is subnormal.
+func flushed(bound func(x, y, want float64) float64) func(x, y, want float64) float64 {
+	return func(x, y, want float64) float64 {
+		if math.Abs(x) < 0x1p-126 && x != 0 || math.Abs(want) < 0x1.000002p-126 && want != 0 {
+			return math.NaN()
+		}
+		return bound(x, y, want)
+	}
+}
+
 func one(f func(float64) float64) func(x, y float64) float64 {
 	return func(x, _ float64) float64 { return f(x) }
 }
@@ -213,6 +223,9 @@ var approximations = []approximation{
 	{"gpu.ApproxRsqrt", one(func(x float64) float64 { return 1 / math.Sqrt(x) }), relative(-22.9)},
 	{"gpu.ApproxRcp", one(func(x float64) float64 { return 1 / x }), relative(-23)},
 	{"math32.FastDiv", quotient, divBound}, {"gpu.ApproxDiv", quotient, divBound},
+	{"gpu.ApproxExp2FTZ", one(math.Exp2), flushed(relative(-22))}, {"gpu.ApproxLog2FTZ", one(math.Log2), flushed(around1(-22, -22))},
+	{"gpu.ApproxRcpFTZ", one(func(x float64) float64 { return 1 / x }), flushed(relative(-23))},
+	{"gpu.ApproxRsqrtFTZ", one(func(x float64) float64 { return 1 / math.Sqrt(x) }), flushed(relative(-22.9))},
 }
 
 // The errors of approximate instructions must be within the bounds that the documentation states.

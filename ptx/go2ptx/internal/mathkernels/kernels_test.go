@@ -25,9 +25,10 @@ import (
 	"github.com/purecuda/cuda/ptx/gpu"
 	"github.com/purecuda/cuda/ptx/gpu/math"
 	"github.com/purecuda/cuda/ptx/gpu/math32"
+	"github.com/purecuda/cuda/ptx/num"
 )
 
-var _, _ = math.Abs(0), math32.Abs(0)
+var _, _, _ = math.Abs(0), math32.Abs(0), num.Abs(float32(0))
 
 func float32Bits(x float32) uint64 { return uint64(stdmath.Float32bits(x)) }
 func float64Bits(x float64) uint64 { return stdmath.Float64bits(x) }

@@ -15,6 +15,7 @@ import (
 	"github.com/purecuda/cuda/ptx/gpu"
 	gpumath "github.com/purecuda/cuda/ptx/gpu/math"
 	"github.com/purecuda/cuda/ptx/gpu/math32"
+	"github.com/purecuda/cuda/ptx/num"
 )
 
 // functions lists what the tests compile. The names in kernels are those of the functions.
@@ -37,10 +38,12 @@ var functions = []any{
 	gpumath.Sinpi, gpumath.Sqrt, gpumath.Tan, gpumath.Tanh, gpumath.Trunc,
 
 	gpu.ApproxCos, gpu.ApproxDiv, gpu.ApproxExp, gpu.ApproxExp2, gpu.ApproxLog, gpu.ApproxLog2, gpu.ApproxRcp, gpu.ApproxRsqrt,
-	gpu.ApproxSin, gpu.ApproxSqrt, gpu.ApproxTanh,
+	gpu.ApproxSin, gpu.ApproxSqrt, gpu.ApproxTanh, gpu.ApproxExp2FTZ, gpu.ApproxLog2FTZ, gpu.ApproxRcpFTZ, gpu.ApproxRsqrtFTZ,
+
+	num.Max[float32], num.Min[float32], num.Max[float64], num.Min[float64],
 }
 
-// function is a function as a kernel. The kernel is called Package_Name.
+// function is a function as a kernel.
 type function struct {
 	pkg, name string // such as math32 and Sin
 	f         reflect.Value
@@ -49,7 +52,12 @@ type function struct {
 	floats    int  // arguments that are floats
 }
 
-func (f function) kernel() string { return f.pkg + "_" + f.name }
+func (f function) kernel() string {
+	if f.pkg == "num" && f.wide {
+		return "num64_" + f.name
+	}
+	return f.pkg + "_" + f.name
+}
 
 func (f function) String() string { return f.pkg + "." + f.name }
 
@@ -60,7 +68,9 @@ func all() []function {
 		v := reflect.ValueOf(f)
 		path := runtime.FuncForPC(v.Pointer()).Name()
 		pkg, name, _ := strings.Cut(path[strings.LastIndexByte(path, '/')+1:], ".")
-		fn := function{pkg: pkg, name: name, f: v, t: v.Type(), wide: pkg == "math"}
+		name, _, _ = strings.Cut(name, "[") // of an instance
+		fn := function{pkg: pkg, name: name, f: v, t: v.Type()}
+		fn.wide = pkg == "math" || pkg == "num" && fn.t.In(0).Kind() == reflect.Float64
 		for i := range fn.t.NumIn() {
 			if k := fn.t.In(i).Kind(); k == reflect.Float32 || k == reflect.Float64 {
 				fn.floats++
@@ -113,7 +123,9 @@ func TestListIsComplete(t *testing.T) {
 	want := slices.Concat(exported(t, "math", gpumath.Source, ""), exported(t, "math32", math32.Source, ""), exported(t, "gpu", gpu.Source, "Approx"))
 	var have []string
 	for _, f := range all() {
-		have = append(have, f.String())
+		if f.pkg != "num" {
+			have = append(have, f.String())
+		}
 	}
 	slices.Sort(want)
 	slices.Sort(have)

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"regexp"
+	"testing"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/emulator"
+)
+
+// The comparison runs on the emulator, where the kernels in Go are compared with themselves.
+func TestCompare(t *testing.T) {
+	*threads, *calls, *turns = 256, 4, 3
+	image, err := compile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := driver.New(emulator.New(emulator.Config{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if _, err := compare(d, image, image, "the same kernels", regexp.MustCompile("^(Exp|Pow|Sin)")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestInterval(t *testing.T) {
+	if low, high := interval(41); low != 14 || high != 26 {
+		t.Errorf("the interval of 41 values is %d to %d, want 14 to 26", low, high)
+	}
+}

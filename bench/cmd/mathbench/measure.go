@@ -1,0 +1,206 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+const bar = 1.1
+
+// slice is a slice as a kernel's parameter.
+type slice struct {
+	ptr      driver.CUdeviceptr
+	len, cap int64
+}
+
+// bench is what measurements need.
+type bench struct {
+	c          *driver.Context
+	s          *driver.Stream
+	start, end *driver.Event
+	out32      *driver.Buffer[float32]
+	out64      *driver.Buffer[float64]
+}
+
+func compare(d *driver.Driver, ours, theirs []byte, from string, only *regexp.Regexp) (ok bool, err error) {
+	dev, err := d.Device(0)
+	if err != nil {
+		return false, err
+	}
+	c, err := dev.PrimaryContext()
+	if err != nil {
+		return false, err
+	}
+	var open []interface{ Close() error }
+	keep := func(x interface{ Close() error }) { open = append(open, x) }
+	defer func() {
+		for _, x := range slices.Backward(open) {
+			err = errors.Join(err, x.Close())
+		}
+	}()
+	keep(c)
+	b := &bench{c: c}
+	goModule, err := c.LoadModule(ours)
+	if err != nil {
+		return false, fmt.Errorf("the Go kernels: %w", err)
+	}
+	keep(goModule)
+	cudaModule, err := c.LoadModule(theirs)
+	if err != nil {
+		return false, fmt.Errorf("the CUDA C++ kernels: %w", err)
+	}
+	keep(cudaModule)
+	if b.s, err = c.NewStream(); err != nil {
+		return false, err
+	}
+	keep(b.s)
+	for _, e := range []**driver.Event{&b.start, &b.end} {
+		if *e, err = c.NewEvent(); err != nil {
+			return false, err
+		}
+		keep(*e)
+	}
+	if b.out32, err = driver.Alloc[float32](c, *threads); err != nil {
+		return false, err
+	}
+	keep(b.out32)
+	if b.out64, err = driver.Alloc[float64](c, *threads); err != nil {
+		return false, err
+	}
+	keep(b.out64)
+	name, err := dev.Name()
+	if err != nil {
+		return false, err
+	}
+	fmt.Printf("%s, driver %d, CUDA C++ from %s, %d threads, %d calls each, %d turns\n\n", name, d.Version(), from, *threads, *calls, *turns)
+	fmt.Println("| function | Go, ns per 1000 calls | CUDA C++ | ratio | 95 % interval | largest difference of last results | |")
+	fmt.Println("|---|---|---|---|---|---|---|")
+	ok = true
+	for _, bits := range []string{"32", "64"} {
+		for _, f := range functions {
+			if !only.MatchString(f.name + bits) {
+				continue
+			}
+			r, err := b.row(f, bits, goModule, cudaModule)
+			if err != nil {
+				return false, fmt.Errorf("%s%s: %w", f.name, bits, err)
+			}
+			verdict := ""
+			if f.bar && bits == "32" {
+				if verdict = "met"; r.ratio > bar {
+					verdict, ok = "missed", false
+				}
+			}
+			fmt.Printf("| %s%s | %.3f | %.3f | %.3f | %.3f to %.3f | %.1e | %s |\n", f.name, bits, r.ours, r.theirs, r.ratio, r.low, r.high, r.difference, verdict)
+		}
+	}
+	return ok, nil
+}
+
+// result is a row of the table.
+type result struct {
+	ours, theirs     float64 // medians
+	ratio, low, high float64
+	difference       float64
+}
+
+// row measures both kernels of a function by turns. The order changes with each turn.
+func (b *bench) row(f function, bits string, goModule, cudaModule *driver.Module) (r result, err error) {
+	var launches [2]*driver.Launch
+	var sums [2][]float64
+	for i, m := range []*driver.Module{goModule, cudaModule} {
+		k, err := m.Kernel(f.name + bits)
+		if err != nil {
+			return r, err
+		}
+		if launches[i], err = b.prepare(k, f, bits); err != nil {
+			return r, err
+		}
+		// The first launches warm up.
+		for range 2 {
+			if _, err := b.time(launches[i]); err != nil {
+				return r, err
+			}
+		}
+		if sums[i], err = b.sums(bits); err != nil {
+			return r, err
+		}
+	}
+	for i, x := range sums[0] {
+		y := sums[1][i]
+		if (x != x) != (y != y) {
+			fmt.Fprintf(os.Stderr, "%s%s: thread %d has %v and %v\n", f.name, bits, i, x, y)
+		}
+		if d := math.Abs(x-y) / math.Max(1, math.Abs(y)); d > r.difference {
+			r.difference = d
+		}
+	}
+	var times [2][]float64
+	var ratios []float64
+	for turn := range *turns {
+		var t [2]time.Duration
+		for k := range 2 {
+			i := (turn + k) % 2
+			if t[i], err = b.time(launches[i]); err != nil {
+				return r, err
+			}
+			times[i] = append(times[i], float64(t[i].Nanoseconds()))
+		}
+		ratios = append(ratios, float64(t[0])/float64(t[1]))
+	}
+	per := float64(*threads) * float64(*calls) / 1000
+	slices.Sort(ratios)
+	low, high := interval(len(ratios))
+	return result{median(times[0]) / per, median(times[1]) / per, ratios[len(ratios)/2], ratios[low], ratios[high], r.difference}, nil
+}
+
+func (b *bench) prepare(k *driver.Kernel, f function, bits string) (*driver.Launch, error) {
+	cfg := driver.LaunchConfig{Grid: driver.D1(*threads / 256), Block: driver.D1(256)}
+	// The steps of a thread cover a tenth of the range.
+	size, step := (f.to-f.from)*0.9, (f.to-f.from)*0.1/float64(*calls)
+	n := int64(*calls / 4)
+	if bits == "32" {
+		return k.Prepare(cfg, slice{b.out32.Ptr(), int64(*threads), int64(*threads)}, float32(f.from), float32(size), float32(step), float32(f.sum), n)
+	}
+	return k.Prepare(cfg, slice{b.out64.Ptr(), int64(*threads), int64(*threads)}, f.from, size, step, f.sum, n)
+}
+
+func (b *bench) sums(bits string) ([]float64, error) {
+	sums := make([]float64, *threads)
+	if bits == "64" {
+		return sums, b.out64.CopyTo(sums)
+	}
+	narrow := make([]float32, *threads)
+	err := b.out32.CopyTo(narrow)
+	for i, x := range narrow {
+		sums[i] = float64(x)
+	}
+	return sums, err
+}
+
+func (b *bench) time(l *driver.Launch) (time.Duration, error) {
+	if err := errors.Join(b.start.Record(b.s), b.s.Do(l), b.end.Record(b.s), b.s.Wait(context.Background())); err != nil {
+		return 0, err
+	}
+	return b.end.Elapsed(b.start)
+}
+
+func median(x []float64) float64 {
+	x = slices.Sorted(slices.Values(x))
+	return x[len(x)/2]
+}
+
+// interval returns the order statistics that bound a median of n values with 95 % confidence.
+func interval(n int) (low, high int) {
+	half := 0.98 * math.Sqrt(float64(n))
+	low = max(0, int(math.Floor(float64(n)/2-half)))
+	return low, n - 1 - low
+}
