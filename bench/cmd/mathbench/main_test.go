@@ -26,7 +26,7 @@ func TestCompare(t *testing.T) {
 }
 
 func TestInterval(t *testing.T) {
-	if low, high := interval(41); low != 14 || high != 26 {
-		t.Errorf("the interval of 41 values is %d to %d, want 14 to 26", low, high)
+	if low, high := interval(41); low != 13 || high != 27 {
+		t.Errorf("the interval of 41 values is %d to %d, want 13 to 27", low, high)
 	}
 }

@@ -63,7 +63,7 @@ func compare(d *driver.Driver, ours, theirs []byte, from string, only *regexp.Re
 	}
 	keep(b.s)
 	for _, e := range []**driver.Event{&b.start, &b.end} {
-		if *e, err = c.NewEvent(); err != nil {
+		if *e, err = c.NewEvent(driver.WithTiming()); err != nil {
 			return false, err
 		}
 		keep(*e)
@@ -198,9 +198,14 @@ func median(x []float64) float64 {
 	return x[len(x)/2]
 }
 
-// interval returns the order statistics that bound a median of n values with 95 % confidence.
+// interval returns the order statistics that bound the median of n values with at least 95 % confidence.
 func interval(n int) (low, high int) {
-	half := 0.98 * math.Sqrt(float64(n))
-	low = max(0, int(math.Floor(float64(n)/2-half)))
+	// The number of values below the median has a binomial distribution.
+	p := math.Exp2(-float64(n))
+	for sum := p; 2*sum <= 0.05; sum += p {
+		low++
+		p *= float64(n-low+1) / float64(low)
+	}
+	low = max(0, low-1)
 	return low, n - 1 - low
 }
