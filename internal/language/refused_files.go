@@ -37,6 +37,7 @@ var RefusedFiles = files(
 	Refusal{Code: head + "func K() {}\n\n//gpu:kernel\nfunc /**/k(t gpu.Thread) {}\n", Error: "the launcher of kernel k needs the name K, which the package declares; give another one: //gpu:kernel launcher=KKernel"},
 	Refusal{Code: head + "//gpu:kernel launcher=A\nfunc k(t gpu.Thread) {}\n\n//gpu:kernel launcher=A\nfunc /**/l(t gpu.Thread) {}\n", Error: "the launcher of kernel l needs the name A, which another launcher uses; give another one: //gpu:kernel launcher=AKernel"},
 
+	Refusal{Code: head + "func HitsIn() {}\n\nvar /**/hits gpu.Global[int32]\n\n//gpu:kernel\nfunc k(t gpu.Thread) { hits.Store(1) }\n", Error: "the host finds the variable hits with a function HitsIn, which the package declares; rename the variable"},
 	Refusal{Code: head + "//gpu:kernel\n/**///gpu:kernel\nfunc k(t gpu.Thread) {}\n", Error: "the function has two //gpu:kernel directives; write one with all options"},
 	Refusal{Code: head + "/**///gpu:intrinsic\n//gpu:kernel\nfunc k(t gpu.Thread) {}\n", Error: "only packages of the library declare intrinsics"},
 	Refusal{Code: head + "/**///gpu:fast\nfunc f() {}\n", Error: "unknown directive //gpu:fast; there are kernel, instance, nobounds and noinline"},

@@ -41,6 +41,9 @@ func compile(p *source.Program, cfg Config) (*compiled, error) {
 			return nil, fmt.Errorf("go2ptx: the compiler failed: %w", err)
 		}
 	}
+	if err := partialBarriers(m); err != nil {
+		return nil, err
+	}
 	if err := opt.Module(m, opt.Options{Verify: verify}); err != nil {
 		return nil, fmt.Errorf("go2ptx: the compiler failed: %w", err)
 	}

@@ -24,7 +24,12 @@ func remarks(m *ir.Module, counted []opt.Counted) []Remark {
 			counts[remarkKey{f.Pos.File, f.Pos.Line, totalsOf(f).String(), "kernel " + f.Name}]++
 		}
 		for _, d := range opt.DivergentBarriers(f) {
-			counts[remarkKey{d.Barrier.Pos.File, d.Barrier.Pos.Line, "not all threads of a block may reach this barrier", f.GoName}]++
+			pos, in := outside(m, d.Barrier.Pos)
+			text := fmt.Sprintf("not all threads of a block may reach this barrier%s, because of the condition in line %d", in, lineOf(m, d.Branch))
+			if d.Guard {
+				text = fmt.Sprintf("this barrier%s does not wait for threads that return because of the condition in line %d", in, lineOf(m, d.Branch))
+			}
+			counts[remarkKey{pos.File, pos.Line, text, f.GoName}]++
 		}
 		for _, b := range f.Blocks {
 			for _, v := range b.Values {
@@ -51,6 +56,27 @@ func remarks(m *ir.Module, counted []opt.Counted) []Remark {
 		return cmp.Or(strings.Compare(a.Pos.Filename, b.Pos.Filename), cmp.Compare(a.Pos.Line, b.Pos.Line), strings.Compare(a.Text, b.Text))
 	})
 	return out
+}
+
+// partialBarriers are errors: some threads would wait at a barrier for others that never come.
+func partialBarriers(m *ir.Module) error {
+	var errs Errors
+	for _, f := range m.Funcs {
+		for _, d := range opt.PartialBarriers(f) {
+			pos, in := outside(m, d.Barrier.Pos)
+			at := token.Position{Line: int(pos.Line), Column: int(pos.Col)}
+			if uint(pos.File) < uint(len(m.Files)) {
+				at.Filename = m.Files[pos.File]
+			}
+			errs.Add(at, "only some threads of a block reach this barrier%s: move it out of the condition in line %d", in, lineOf(m, d.Branch))
+		}
+	}
+	return errs.Err()
+}
+
+func lineOf(m *ir.Module, pos ir.Pos) int32 {
+	pos, _ = outside(m, pos)
+	return pos.Line
 }
 
 // outside returns where code of this library was called that is inlined at pos, and the name of the

@@ -181,14 +181,14 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// A barrier that depends on the thread's index is found, not one behind an early return, nor one
-// that depends on the block's index.
+// A barrier that depends on the thread's index is found, and one behind an early return as such. A
+// barrier that depends on the block's index is not.
 func TestDivergentBarriers(t *testing.T) {
 	for _, c := range []struct {
 		name, special string
 		early         bool
 		want          int
-	}{{"thread", "%tid.x", false, 1}, {"block", "%ctaid.x", false, 0}, {"early return", "%tid.x", true, 0}} {
+	}{{"thread", "%tid.x", false, 1}, {"block", "%ctaid.x", false, 0}, {"early return", "%tid.x", true, 2}} {
 		b := irtest.Kernel(&ir.Module{}, "k", ir.MPtr)
 		p := b.Param(0)
 		then, els, end := b.Block(), b.Block(), b.Block()
@@ -206,7 +206,7 @@ func TestDivergentBarriers(t *testing.T) {
 		b.Set(end)
 		b.Asm("bar.sync 0;", ir.Convergent|ir.Fences, ir.TNone)
 		b.B.Ret()
-		if got := opt.DivergentBarriers(b.F); len(got) != c.want || c.want > 0 && got[0].Barrier.Block != then {
+		if got := opt.DivergentBarriers(b.F); len(got) != c.want || c.want > 0 && (got[0].Barrier.Block != then || got[0].Guard != c.early) {
 			t.Errorf("%s: %v", c.name, got)
 		}
 	}

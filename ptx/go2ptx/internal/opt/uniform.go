@@ -1,34 +1,47 @@
 package opt
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 )
 
-// Divergent is a barrier that only some threads of a block reach.
+// Divergent is a barrier that not all threads of a block may reach.
 type Divergent struct {
 	Barrier *ir.Value
 	Branch  ir.Pos // the condition that differs between threads
+	// Guard means that the threads for which the condition fails have ended. A barrier does not wait
+	// for them.
+	Guard bool
 }
 
 // DivergentBarriers returns the barriers of a block that depend on a condition computed from the
-// thread's index. A branch whose other side only ends the thread is not one: threads that have
-// ended do not count. What was loaded from memory counts as equal for all threads.
+// thread's index. What was loaded from memory counts as equal for all threads.
 func DivergentBarriers(f *ir.Func) []Divergent {
 	post := f.Postdominators()
-	values := divergentValues(f, post)
+	values := divergentValues(f, post, source)
+	p := newPartial(f, post)
 	var found []Divergent
-	seen := map[*ir.Value]bool{}
+	seen := map[*ir.Value]int{}
 	for _, b := range f.ReversePostorder() {
-		if b.Term.Kind != ir.TermIf || !values[b.Term.Cond] || ends(b.Term.Succs[0]) || ends(b.Term.Succs[1]) {
+		if b.Term.Kind != ir.TermIf || !values[b.Term.Cond] {
 			continue
 		}
-		for _, d := range controlled(b, post) {
+		if differs, known := p.differs(b); known && !differs {
+			continue
+		}
+		guard := ends(b.Term.Succs[0]) || ends(b.Term.Succs[1])
+		for _, d := range between(b, post) {
 			for _, v := range d.Values {
-				if isBarrier(v) && !seen[v] {
-					seen[v] = true
-					found = append(found, Divergent{v, b.Term.Pos})
+				at, again := seen[v]
+				switch {
+				case !isBarrier(v):
+				case !again:
+					seen[v] = len(found)
+					found = append(found, Divergent{v, b.Term.Pos, guard})
+				case found[at].Guard && !guard:
+					found[at] = Divergent{v, b.Term.Pos, false}
 				}
 			}
 		}
@@ -59,6 +72,23 @@ func ends(b *ir.Block) bool {
 	return false
 }
 
+// between returns the blocks on all paths from a branch to where its sides meet again.
+func between(b *ir.Block, post *ir.Tree) (out []*ir.Block) {
+	stop := post.Idom[b.ID]
+	seen := map[*ir.Block]bool{stop: true}
+	work := slices.Clone(b.Term.Succs)
+	for len(work) > 0 {
+		d := work[0]
+		work = work[1:]
+		if !seen[d] {
+			seen[d] = true
+			out = append(out, d)
+			work = append(work, d.Term.Succs...)
+		}
+	}
+	return out
+}
+
 // controlled returns the blocks that the branch decides about: those between it and where both of
 // its sides meet again.
 func controlled(b *ir.Block, post *ir.Tree) []*ir.Block {
@@ -74,8 +104,9 @@ func controlled(b *ir.Block, post *ir.Tree) []*ir.Block {
 	return out
 }
 
-// divergentValues returns what is computed from the thread's index, or chosen by a branch on it.
-func divergentValues(f *ir.Func, post *ir.Tree) map[*ir.Value]bool {
+// divergentValues returns what is computed from sources that differ between threads, or chosen by a
+// branch on such a value.
+func divergentValues(f *ir.Func, post *ir.Tree, source func(*ir.Value) bool) map[*ir.Value]bool {
 	out := map[*ir.Value]bool{}
 	for changed := true; changed; {
 		changed = false
@@ -106,6 +137,7 @@ func divergentValues(f *ir.Func, post *ir.Tree) map[*ir.Value]bool {
 	return out
 }
 
+// source reports whether a value differs between threads for certain.
 func source(v *ir.Value) bool {
 	if v.Op == ir.OpAsm {
 		return v.Divergent
