@@ -4,40 +4,40 @@ import "math"
 
 // Tan returns the tangent of x radians.
 func Tan(x float32) float32 {
-	r, rl, q := reducePair(x)
+	r, above, q := reducePair(x)
 	s := float32(r * r)
 	p := fma(tanC5, s, tanC4)
 	p = fma(p, s, tanC3)
 	p = fma(p, s, tanC2)
 	p = fma(p, s, tanC1)
 	p = fma(p, s, tanC0)
-	// tan(r+rl) = r + (r³·p + rl·(1 + r²) + …), where rl·r² is at most a third of an ulp.
-	c := fma(float32(p*s), r, rl)
+	// tan(r-above) = r + (r³·p - above·(1 + r²) + …), where above·r² is at most a third of an ulp.
+	// If r is zero, so is above, and the sum has the sign of r.
+	c := fma(float32(p*s), r, -above)
 	t := r + c
-	// A zero has the sign of r.
-	v := math.Float32frombits(math.Float32bits(t) ^ (math.Float32bits(t)^math.Float32bits(r))&signBit)
 	if q&1 != 0 {
 		// -1/(r+c), with one of Newton's iterations.
 		y := -rcpNormal(t)
-		v = fma(fma(c, y, fma(r, y, 1)), y, y)
+		t = fma(fma(c, y, fma(r, y, 1)), y, y)
 	}
-	return v
+	return t
 }
 
-// reducePair returns q and the sum r+rl = x - q·π/2. Only the last two bits of q are right.
-func reducePair(x float32) (r, rl float32, q uint32) {
+// reducePair returns q and the difference r-above = x - q·π/2. Only the last two bits of q are right.
+func reducePair(x float32) (r, above float32, q uint32) {
 	// Below the limit, |n| has 10 bits and its product with middle is exact.
 	const limit, middle, low = 1600, 0x1.444p-24, 0x1.68c234p-39
 	if abs(x) > limit {
-		return reduceLarge(x)
+		r, rl, q := reduceLarge(x)
+		return r, -rl, q
 	}
 	t := fma(x, twoOverPi, magic)
 	n := t - magic
 	a := fma(-n, halfPi, x)
 	r = fma(-n, middle, a)
 	// The difference is exact: it is n·middle if a is small, and r is between a/2 and 2a otherwise.
-	rl = fma(-n, middle, a-r)
-	return r, fma(-n, low, rl), math.Float32bits(t)
+	above = fma(n, middle, r-a)
+	return r, fma(n, low, above), math.Float32bits(t)
 }
 
 // Sinpi returns the sine of π·x. The result for an integer is a zero with the sign of x.

@@ -220,7 +220,11 @@ func redirect(b, to *ir.Block, i int) bool {
 	return true
 }
 
-const maxSelects = 6 // instructions that both sides of a branch may have to be computed always
+const (
+	maxSelects = 6 // instructions that both sides of a branch may have to be computed always
+	// A branch that only chooses values costs a copy for each value on both sides.
+	maxChoices = 12
+)
 
 // convertIfs replaces small branches around pure instructions by select.
 func convertIfs(f *ir.Func) int {
@@ -235,11 +239,13 @@ func convertIfs(f *ir.Func) int {
 			continue
 		}
 		sides := [2]*ir.Block{}
-		cost := 0
+		cost, limit := 0, maxChoices
 		for i, s := range t.Succs {
 			if s != to {
 				sides[i] = s
-				cost += len(s.Values)
+				if cost += len(s.Values); cost > 0 {
+					limit = maxSelects
+				}
 			}
 		}
 		for _, v := range to.Values {
@@ -247,7 +253,7 @@ func convertIfs(f *ir.Func) int {
 				cost++
 			}
 		}
-		if cost > maxSelects {
+		if cost > limit {
 			continue
 		}
 		merge(f, b, to, sides)
