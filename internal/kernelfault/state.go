@@ -4,6 +4,7 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver/cu"
@@ -167,7 +168,7 @@ const maxEmpty = 8
 
 // take takes the fault of a slot, if any. The caller holds s.mu.
 func (s *State) take(x *Slot) {
-	flag := x.mem.flag.Load()
+	flag := x.raised()
 	if flag == x.mem.epoch.Load() {
 		return
 	}
@@ -180,6 +181,26 @@ func (s *State) take(x *Slot) {
 	s.recent = append(s.recent, r)
 	s.taken.Add(2)
 }
+
+// raised returns the slot's flag. If a thread has claimed the slot and still writes its record,
+// raised waits for the flag, but not forever: a debugger may have stopped the thread.
+func (x *Slot) raised() uint32 {
+	epoch := x.mem.epoch.Load()
+	for began := time.Now(); ; time.Sleep(10 * time.Microsecond) {
+		flag := x.mem.flag.Load()
+		if flag != epoch || int32(x.mem.claimed.Load()-epoch) <= 0 {
+			return flag
+		}
+		if time.Since(began) > maxWriting {
+			x.mem.claimed.Store(epoch)
+			return flag
+		}
+	}
+}
+
+// maxWriting limits how long a wait waits for a record that a thread writes, which takes
+// microseconds.
+const maxWriting = time.Second
 
 // siteAt reads a site from the device, and keeps it for the slot's next faults.
 func (s *State) siteAt(x *Slot, at cu.CUdeviceptr) (Site, error) {
@@ -204,7 +225,8 @@ type slotMemory struct {
 	site          uint64
 	values        [3]int64
 	block, thread [3]uint32
-	_             [56]byte
+	claimed       atomic.Uint32
+	_             [52]byte
 }
 
 const slotBytes = unsafe.Sizeof(slotMemory{})

@@ -93,23 +93,26 @@ const (
 	recordValues  = 24
 	recordBlock   = 48
 	recordThread  = 60
+	recordClaimed = 72
 )
 
 // record writes the record of a failed check in the slot that the host gave, if this thread is the
-// first to claim it, and ends the thread. Without a slot the thread traps.
+// first to claim it, and ends the thread. A thread that is late says so: a wait for its launch must
+// not end before the record of the other thread, which may be of another launch, is visible.
+// Without a slot the thread traps.
 func (x *fn) record(site build.Reg, values [3]build.Reg) {
 	fault, claim := x.m.faultVars()
-	slot, epoch, old := x.temp(ir.I64), x.temp(ir.I32), x.temp(ir.I32)
-	none, late := x.temp(ir.Bool), x.temp(ir.Bool)
-	trap, leave := x.b.NewLabel("trap"), x.b.NewLabel("leave")
+	slot, epoch, old, summary := x.temp(ir.I64), x.temp(ir.I32), x.temp(ir.I32), x.temp(ir.I64)
+	none, lost := x.temp(ir.Bool), x.temp(ir.Bool)
+	trap, late, tell := x.b.NewLabel("trap"), x.b.NewLabel("late"), x.b.NewLabel("tell")
 	x.op("ld.global.u64", slot, fault.At(0))
 	x.op("setp.eq.s64", none, slot, build.Int(0))
 	x.b.When(none).Bra(trap)
 	x.op("ld.volatile.global.u32", epoch, slot.At(recordEpoch))
 	x.op("add.s32", epoch, epoch, build.Int(1))
 	x.op("atom.global.max.u32", old, claim.At(0), epoch)
-	x.op("setp.ge.u32", late, old, epoch)
-	x.b.When(late).Bra(leave)
+	x.op("setp.ge.u32", lost, old, epoch)
+	x.b.When(lost).Bra(late)
 	x.op("st.global.u64", slot.At(recordSite), site)
 	for i, r := range values {
 		x.op("st.global.u64", slot.At(recordValues+8*int64(i)), r)
@@ -119,14 +122,16 @@ func (x *fn) record(site build.Reg, values [3]build.Reg) {
 		x.op("mov.u32", r, s)
 		x.op("st.global.u32", slot.At(recordBlock+4*int64(i)), r)
 	}
-	summary := x.temp(ir.I64)
-	x.op("ld.global.u64", summary, slot.At(recordSummary))
 	x.op("membar.sys")
 	x.op("st.volatile.global.u32", slot.At(recordFlag), epoch)
+	x.b.Bra(tell)
+	x.b.Place(late)
+	x.op("st.volatile.global.u32", slot.At(recordClaimed), old)
+	x.b.Place(tell)
 	x.op("membar.sys")
+	x.op("ld.global.u64", summary, slot.At(recordSummary))
 	x.op("st.volatile.global.u32", summary.At(0), build.Int(1))
 	x.op("membar.sys")
-	x.b.Place(leave)
 	x.op("exit")
 	x.b.Place(trap)
 	x.op("trap")

@@ -1,0 +1,41 @@
+package faulttest_test
+
+import (
+	"encoding/binary"
+	"sync/atomic"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/gputest"
+	"github.com/purecuda/cuda/ptx/go2ptx"
+)
+
+// All threads of a launch fail while a thread of another launch writes its record. The wait for the
+// first launch returns that record. The test claims the slot and writes the record.
+func TestWaitForARecordOfAnotherLaunch(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		m := load(t, c, compiled(t, "kinds", go2ptx.Config{}))
+		s, out := stream(t, c), buffer(t, c, 64)
+		var at [8]byte
+		ok(t, must(m.Global("__purecuda_fault"))(t).CopyTo(at[:]))
+		var host unsafe.Pointer
+		ok(t, c.Driver().CuPointerGetAttribute(unsafe.Pointer(&host), cu.CU_POINTER_ATTRIBUTE_HOST_POINTER, driver.CUdeviceptr(binary.LittleEndian.Uint64(at[:]))))
+		slot := (*struct {
+			flag, epoch   atomic.Uint32
+			summary, site uint64
+			index         int64
+		})(host)
+		ok(t, must(m.Global("__purecuda_claim"))(t).CopyFrom([]byte{1, 0, 0, 0}))
+		ok(t, kernel(t, m, "index").Launch(s, driver.LaunchConfig{Grid: driver.D1(2), Block: driver.D1(32)}, sliceOf(out), int64(64), int64(0), int64(-1)))
+		time.AfterFunc(50*time.Millisecond, func() {
+			slot.index = 4711
+			slot.flag.Store(1)
+		})
+		if faults := faultsOf(wait(t, s)); len(faults) != 1 || faults[0].Values[0] != 4711 {
+			t.Errorf("the faults are %v", faults)
+		}
+	})
+}
