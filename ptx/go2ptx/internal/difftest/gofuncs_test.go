@@ -155,7 +155,11 @@ func inGo(t *testing.T, f *gofuncs.File, name string) functions {
 	}
 	host := json.NewDecoder(strings.NewReader(string(printed)))
 	text := strings.Replace(f.Text, "package main", "package gofuncs", 1)
-	out := functions{File: name, PTX: compile(t, strings.TrimSuffix(name, "_test.go")+".go", text, go2ptx.Config{NoFMA: true}).PTX}
+	made, err := compile(strings.TrimSuffix(name, "_test.go")+".go", text, go2ptx.Config{NoFMA: true})
+	if err != nil {
+		t.Fatalf("%s: %+v", name, err)
+	}
+	out := functions{File: name, PTX: made.PTX}
 	for i, fn := range f.Funcs {
 		one := function{Func: fn, In: words(fn, uint64(i))}
 		if err := host.Decode(&one.Want); err != nil {

@@ -43,14 +43,9 @@ func wanted(t *testing.T) (n int, seed uint64) {
 // targets are the lowest architectures of batches. Each lets the compiler use other instructions.
 var targets = []string{"", "sm_70", "sm_80", "sm_90"}
 
-func compile(t *testing.T, name, text string, cfg go2ptx.Config) *go2ptx.Output {
-	t.Helper()
+func compile(name, text string, cfg go2ptx.Config) (*go2ptx.Output, error) {
 	cfg.Package = go2ptx.Package{Path: "random", GoVersion: "1.25", Files: []go2ptx.File{{Name: name, Data: []byte(text)}}}
-	out, err := go2ptx.Compile(cfg)
-	if err != nil {
-		t.Fatalf("%+v", err)
-	}
-	return out
+	return go2ptx.Compile(cfg)
 }
 
 // batch is the kernels of a file that are compiled together: those that may fuse multiplications and
@@ -65,33 +60,57 @@ type batch struct {
 // newBatches generates kernels, runs them as Go, and compiles them.
 func newBatches(t *testing.T, first, end uint64) []*batch {
 	t.Helper()
-	var kernels []*randgo.Kernel
-	for i := first; i < end; i++ {
-		kernels = append(kernels, randgo.New(fmt.Sprintf("k%d", i), i))
-	}
+	kernels := generate(first, end)
 	host, err := randgo.Host("../../../..", kernels, first)
 	if err != nil {
 		t.Fatal(err)
 	}
+	if dir := os.Getenv(Save); dir != "" {
+		save(t, dir, first, host)
+	}
+	all, err := compiled(kernels, first)
+	if err != nil {
+		t.Fatalf("%+v", err)
+	}
+	for _, b := range all {
+		for _, n := range b.seeds {
+			b.host = append(b.host, host[n-first])
+		}
+	}
+	return all
+}
+
+func generate(first, end uint64) (kernels []*randgo.Kernel) {
+	for i := first; i < end; i++ {
+		kernels = append(kernels, randgo.New(fmt.Sprintf("k%d", i), i))
+	}
+	return kernels
+}
+
+// compiled returns batches without Go's results.
+func compiled(kernels []*randgo.Kernel, first uint64) (all []*batch, err error) {
 	text := randgo.File("random", kernels)
 	target := targets[first/perFile%uint64(len(targets))]
-	var all []*batch
 	for _, fuses := range []bool{false, true} {
 		b := &batch{}
 		text := text
 		for i, k := range kernels {
 			if k.Fuses == fuses {
-				b.seeds, b.kernels, b.host = append(b.seeds, first+uint64(i)), append(b.kernels, k), append(b.host, host[i])
+				b.seeds, b.kernels = append(b.seeds, first+uint64(i)), append(b.kernels, k)
 			} else { // the lines stay the same, because faults name them
 				text = strings.Replace(text, fmt.Sprintf("//gpu:kernel block=%d\nfunc %s(", randgo.Block, k.Name), "//\nfunc "+k.Name+"(", 1)
 			}
 		}
 		if len(b.seeds) > 0 {
-			b.ptx = compile(t, "kernels.go", text, go2ptx.Config{NoFMA: !fuses, Target: target}).PTX
+			out, err := compile("kernels.go", text, go2ptx.Config{NoFMA: !fuses, Target: target})
+			if err != nil {
+				return nil, err
+			}
+			b.ptx = out.PTX
 			all = append(all, b)
 		}
 	}
-	return all
+	return all, nil
 }
 
 // Random kernels must give the same bits and the same faults on a device as in Go.
@@ -105,9 +124,6 @@ func TestRandomKernels(t *testing.T) {
 		var all tally
 		for first := seed; first < seed+uint64(n); first += perFile {
 			for _, b := range newBatches(t, first, min(first+perFile, seed+uint64(n))) {
-				if dir := os.Getenv(Save); dir != "" {
-					save(t, dir, b)
-				}
 				all.run(t, c, m, b)
 			}
 		}

@@ -3,10 +3,13 @@ package difftest
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
+	"path"
 	"path/filepath"
-	"strings"
+	"runtime"
 	"sync"
 	"testing"
 
@@ -15,29 +18,27 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/randgo"
 )
 
-// Save is an environment variable with a folder. TestRandomKernels writes its kernels and Go's
-// results there. TestSavedKernels runs them on a machine without Go.
+// Save is an environment variable with a folder. TestRandomKernels and TestGoFunctions write Go's
+// results there. TestSavedKernels and TestSavedFunctions compare with them on a machine without Go.
 const Save = "PURECUDA_SAVED_KERNELS"
 
-// saved is a file of kernels.
+// saved has, for each kernel from a seed on, Go's panic or the hash of its outputs.
 type saved struct {
-	Seeds []uint64
-	PTX   string
-	// Want has, for each kernel, Go's panic or the hash of its outputs.
-	Want []string
+	First uint64
+	Want  []string
 }
 
-func save(t *testing.T, dir string, batch *batch) {
+func save(t *testing.T, dir string, first uint64, host []randgo.Result) {
 	t.Helper()
-	s := saved{Seeds: batch.seeds, PTX: string(batch.ptx)}
-	for _, h := range batch.host {
+	s := saved{First: first}
+	for _, h := range host {
 		s.Want = append(s.Want, want(h))
 	}
 	b, err := json.Marshal(s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.json", s.Seeds[0])), b, 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.json", first)), b, 0o666); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -49,74 +50,114 @@ func want(r randgo.Result) string {
 	return fmt.Sprintf("%x", sha256.Sum256(r.Outputs))
 }
 
-// TestSavedKernels runs kernels that TestRandomKernels saved. Where a cubin lies beside a file, it
-// is loaded instead of the PTX: ptxas compiles many files at the same time, and the driver one.
+// assembled returns what ptxas makes of the text for a GPU. Without ptxas it returns the text, and the
+// driver then compiles it.
+func assembled(t *testing.T, d driver.Device, text []byte) ([]byte, error) {
+	t.Helper()
+	ptxas, err := exec.LookPath("ptxas")
+	if err != nil || path.Base(t.Name()) != "gpu" {
+		return text, nil
+	}
+	major, minor, err := d.ComputeCapability()
+	if err != nil {
+		return nil, err
+	}
+	dir := t.TempDir()
+	in, out := filepath.Join(dir, "in.ptx"), filepath.Join(dir, "out.cubin")
+	if err := os.WriteFile(in, text, 0o666); err != nil {
+		return nil, err
+	}
+	if said, err := exec.Command(ptxas, fmt.Sprintf("-arch=sm_%d%d", major, minor), in, "-o", out).CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("ptxas: %w: %s", err, said)
+	}
+	return os.ReadFile(out)
+}
+
+// TestSavedKernels compares kernels with the results that TestRandomKernels saved. Only the device's
+// work is done one kernel at a time.
 func TestSavedKernels(t *testing.T) {
 	dir := os.Getenv(Save)
 	if dir == "" {
-		t.Skipf("%s names no folder with saved kernels", Save)
+		t.Skipf("%s names no folder with results", Save)
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	if err != nil || len(files) == 0 {
-		t.Fatalf("no saved kernels in %s: %v", dir, err)
+		t.Fatalf("no results in %s: %v", dir, err)
 	}
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
-		m := newMemory(t, c)
-		var one sync.Mutex
+		all := replay{c: c, m: newMemory(t, c)}
 		var wg sync.WaitGroup
-		kernels, faults, wrong := 0, 0, 0
-		limit := make(chan bool, 16)
+		limit := make(chan bool, runtime.GOMAXPROCS(0))
 		for _, name := range files {
 			wg.Go(func() {
 				limit <- true
 				defer func() { <-limit }()
 				b, err := os.ReadFile(name)
-				if err != nil {
-					t.Error(err)
-					return
-				}
 				var s saved
-				if err := json.Unmarshal(b, &s); err != nil {
+				if err := errors.Join(err, json.Unmarshal(b, &s)); err != nil {
 					t.Error(err)
 					return
 				}
-				image := []byte(s.PTX)
-				if cubin, err := os.ReadFile(strings.TrimSuffix(name, ".json") + ".cubin"); err == nil {
-					image = cubin
-				}
-				mod, err := c.LoadModule(image)
+				batches, err := compiled(generate(s.First, s.First+uint64(len(s.Want))), s.First)
 				if err != nil {
-					t.Errorf("%s: %+v", name, err)
+					t.Errorf("%+v", err)
 					return
 				}
-				defer mod.Close()
-				one.Lock()
-				defer one.Unlock()
-				for i, w := range s.Want {
-					n := s.Seeds[i]
-					k, err := mod.Kernel(fmt.Sprintf("k%d", n))
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					r, err := m.run(k, n)
-					if err != nil {
-						t.Errorf("k%d: %v", n, err)
-						return
-					}
-					kernels++
-					if r.Fault != "" {
-						faults++
-					}
-					if got := want(r); got != w && !sameFault(w, r.Fault) {
-						if wrong++; wrong <= 20 {
-							t.Errorf("k%d: got %s, want %s", n, got, w)
-						}
-					}
+				for _, b := range batches {
+					all.run(t, b, s)
 				}
 			})
 		}
 		wg.Wait()
-		t.Logf("%d kernels, %d faults, %d wrong", kernels, faults, wrong)
+		t.Logf("%d kernels, %d of them with barriers, shuffles and atomics, %d faults, %d wrong", all.kernels, all.converge, all.faults, all.wrong)
 	})
+}
+
+// replay runs kernels on a device.
+type replay struct {
+	c                                *driver.Context
+	lock                             sync.Mutex
+	m                                *memory
+	kernels, converge, faults, wrong int
+}
+
+func (a *replay) run(t *testing.T, b *batch, s saved) {
+	t.Helper()
+	image, err := assembled(t, a.c.Device(), b.ptx)
+	if err != nil {
+		t.Errorf("kernels from %d on: %v", s.First, err)
+		return
+	}
+	mod, err := a.c.LoadModule(image)
+	if err != nil {
+		t.Errorf("kernels from %d on: %+v", s.First, err)
+		return
+	}
+	defer mod.Close()
+	a.lock.Lock()
+	defer a.lock.Unlock()
+	for i, n := range b.seeds {
+		k, err := mod.Kernel(b.kernels[i].Name)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		r, err := a.m.run(k, n)
+		if err != nil {
+			t.Errorf("k%d: %v", n, err)
+			return
+		}
+		a.kernels++
+		if b.kernels[i].Converges {
+			a.converge++
+		}
+		if r.Fault != "" {
+			a.faults++
+		}
+		if got, w := want(r), s.Want[n-s.First]; got != w && !sameFault(w, r.Fault) {
+			if a.wrong++; a.wrong <= 20 {
+				t.Errorf("k%d: got %s, want %s", n, got, w)
+			}
+		}
+	}
 }
