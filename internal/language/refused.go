@@ -123,6 +123,8 @@ var Refused = []Refusal{
 	{Code: "s := \"nop\"; if n > 3 { s = \"ret\" }; gpu.PTX(/**/s)", Error: "the argument text of PTX must be a constant: choose between calls with a switch"},
 	{Code: "gpu.PTX(\"mov.u32 %0, 1;\", /**/operand)", Decls: "var operand gpu.Operand", Error: "the operand of inline PTX is not a call of a function for operands: call gpu.Out, InOut, In, Addr or SharedAddr"},
 	{Code: "/**/gpu.PTX(\"mov.u32 %1, 1;\", gpu.Out(&x[0]))", Error: "inline PTX names an operand that it does not have: the operands are numbered from %0"},
+	{Code: "/**/gpu.PTX(\"mov.u33 %0, 1;\", gpu.Out(&x[0]))", Error: "inline PTX is not correct: mov.u33 %r1, 1; mov has no modifier .u33: see the PTX ISA for the forms of instructions"},
+	{Code: "/**/gpu.PTX(\"nop\")", Error: "inline PTX is not correct: nop: expected an operand or \";\", found \"}\": }: see the PTX ISA for the forms of instructions"},
 	{Code: "gpu.Printf(t, /**/\"%d\")", Error: "gpu.Printf: the format has more verbs than the call has arguments: add an argument"},
 	{Code: "x[0] = /**/gpu.ShuffleXorMask(t, ^uint32(0), x[0], 1, 3)", Error: "gpu.ShuffleXorMask: the width is not a power of two up to 32: use 1, 2, 4, 8, 16 or 32"},
 	{Code: "s := gpu.Shared[[2]int8](t); /**/gpu.CopyAsync(t, &s[0], (*int8)(&b[0]))", Decls: "var b [1]int8", Error: "gpu.CopyAsync: the type has a size other than 4, 8 and 16 bytes: copy elements of such a size"},

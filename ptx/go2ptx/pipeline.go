@@ -53,8 +53,16 @@ func compile(p *source.Program, cfg Config) (*compiled, error) {
 	}
 	c := &compiled{module: m, remarks: remarks(m, opt.TrapIfCounted(m))}
 	var err error
-	c.text, err = emit.Emit(m, emit.Options{Target: cfg.Target, Lines: lines}).Text()
+	o := emit.Options{Target: cfg.Target, Lines: lines}
+	c.text, err = emit.Emit(m, o).Text()
 	if err != nil {
+		for _, p := range emit.AsmProblems(m, o) {
+			pos, _ := outside(m, p.Pos)
+			errs.Add(tokenPosition(m, pos), "inline PTX is not correct: %s: see the PTX ISA for the forms of instructions", p.Err)
+		}
+		if err := errs.Err(); err != nil {
+			return nil, err
+		}
 		return nil, fmt.Errorf("go2ptx: the compiler made PTX that is not correct: %w", err)
 	}
 	return c, nil

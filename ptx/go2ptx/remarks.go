@@ -64,14 +64,18 @@ func partialBarriers(m *ir.Module) error {
 	for _, f := range m.Funcs {
 		for _, d := range opt.PartialBarriers(f) {
 			pos, in := outside(m, d.Barrier.Pos)
-			at := token.Position{Line: int(pos.Line), Column: int(pos.Col)}
-			if uint(pos.File) < uint(len(m.Files)) {
-				at.Filename = m.Files[pos.File]
-			}
-			errs.Add(at, "only some threads of a block reach this barrier%s: move it out of the condition in line %d", in, lineOf(m, d.Branch))
+			errs.Add(tokenPosition(m, pos), "only some threads of a block reach this barrier%s: move it out of the condition in line %d", in, lineOf(m, d.Branch))
 		}
 	}
 	return errs.Err()
+}
+
+func tokenPosition(m *ir.Module, pos ir.Pos) token.Position {
+	at := token.Position{Line: int(pos.Line), Column: int(pos.Col)}
+	if uint(pos.File) < uint(len(m.Files)) {
+		at.Filename = m.Files[pos.File]
+	}
+	return at
 }
 
 func lineOf(m *ir.Module, pos ir.Pos) int32 {

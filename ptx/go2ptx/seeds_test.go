@@ -5,11 +5,15 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/purecuda/cuda/internal/language"
+	"github.com/purecuda/cuda/internal/language/kernels"
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/randgo"
 )
 
@@ -33,6 +37,51 @@ func seeds(f testing.TB) (texts []string) {
 		} else {
 			texts = append(texts, string(data))
 		}
+	}
+	for _, r := range slices.Concat(language.Refused, language.RefusedFiles) {
+		text, _, _ := r.Text()
+		texts = append(texts, text)
+	}
+	return append(texts, languageKernels(f)...)
+}
+
+// languageKernels returns, for each kernel of the table of the language, a text with it alone.
+func languageKernels(f testing.TB) (texts []string) {
+	f.Helper()
+	names, err := fs.Glob(kernels.Source, "*.go")
+	if err != nil {
+		f.Fatal(err)
+	}
+	fset := token.NewFileSet()
+	decls := map[string][]ast.Decl{}
+	var all []byte // the texts one after the other, as the positions count them
+	for _, name := range names {
+		data, err := kernels.Source.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		file, err := parser.ParseFile(fset, name, data, parser.SkipObjectResolution)
+		if err != nil {
+			f.Fatal(err)
+		}
+		all = append(append(all, data...), 0)
+		for _, d := range file.Decls {
+			for _, n := range namesOf(d) {
+				decls[n] = append(decls[n], d)
+			}
+		}
+	}
+	for _, k := range kernels.All {
+		var b strings.Builder
+		b.WriteString("package p\n\nimport (\n\t\"math\"\n\t\"unsafe\"\n\n\t\"github.com/purecuda/cuda/ptx/gpu\"\n)\n")
+		for i, part := range mentioned(decls[k.Name][0], decls) {
+			directive := ""
+			if i == 0 {
+				directive = "//gpu:kernel block=8\n"
+			}
+			b.WriteString("\n" + directive + string(all[part.Pos()-1:part.End()-1]) + "\n")
+		}
+		texts = append(texts, b.String())
 	}
 	return texts
 }

@@ -35,7 +35,11 @@ func (x *fn) asm(v *ir.Value) {
 	}
 	stmts, err := parse(text)
 	if err != nil {
-		x.fail("inline PTX %q: %v", v.Sym, err)
+		text := err.Error()
+		if i := strings.Index(text, ": "); i >= 0 && strings.HasPrefix(text, parsed) {
+			text = text[i+2:] // without the place in the text that parse makes
+		}
+		x.fail("%s: %s", v.Sym, text)
 		return
 	}
 	for _, s := range stmts {
@@ -94,9 +98,12 @@ func substitute(text string, result, arg func(int) (string, bool)) (string, bool
 	return b.String(), true
 }
 
+// parsed is the name of the text that parse makes.
+const parsed = "inline PTX"
+
 // parse returns the statements of a text.
 func parse(text string) ([]ptx.Stmt, error) {
-	m, err := ptx.Parse("inline PTX", []byte(".version 8.4\n.target sm_90a\n.address_size 64\n.entry f() {\n"+text+"\n}\n"))
+	m, err := ptx.Parse(parsed, []byte(".version 8.4\n.target sm_90a\n.address_size 64\n.entry f() {\n"+text+"\n}\n"))
 	if err != nil {
 		return nil, err
 	}
