@@ -33,8 +33,9 @@ type Variable struct{ Name, Package, Object string } // Name is that in the PTX
 // Kernel describes a launcher.
 type Kernel struct {
 	*source.Kernel
-	GoName string
-	params []*param
+	GoName   string
+	instance string // the type arguments in brackets, or empty
+	params   []*param
 }
 
 // Generate returns the Go file for the kernels of a program.
@@ -50,6 +51,7 @@ func Generate(p *source.Program, o Options) ([]byte, error) {
 	}
 	var body printer
 	body.embed(g)
+	body.uses(g)
 	for _, k := range g.kernels {
 		body.kernel(g, k)
 	}
@@ -103,8 +105,25 @@ func (g *generator) kernel(k *source.Kernel) {
 		q.restrict = q.Memory && k.Directives.Restricted(v.Name())
 		out.params = append(out.params, q)
 	}
+	out.instance = g.instance(k)
 	unique(out.params)
 	g.kernels = append(g.kernels, out)
+}
+
+// instance returns the type arguments of a kernel in brackets, if it is generic.
+func (g *generator) instance(k *source.Kernel) string {
+	var list []string
+	for _, t := range k.Instance {
+		text, err := g.typ(t)
+		if err != nil {
+			g.errorf(k.Decl.Name.Pos(), "an instance of kernel %s: %v", k.Obj.Name(), err)
+		}
+		list = append(list, text)
+	}
+	if list == nil {
+		return ""
+	}
+	return "[" + strings.Join(list, ", ") + "]"
 }
 
 // goName returns the name of the launcher's type. An instance has its types at the end.
@@ -185,6 +204,15 @@ func byKind(a, b string) int {
 		return 1
 	}
 	return strings.Compare(a, b)
+}
+
+// uses writes a use of each kernel, because perhaps no Go code calls it.
+func (p *printer) uses(g *generator) {
+	p.F("// Tools do not report the kernels as unused.\nvar (\n")
+	for _, k := range g.kernels {
+		p.F("_ = %s%s\n", k.Obj.Name(), k.instance)
+	}
+	p.F(")\n\n")
 }
 
 // embed writes the PTX and the functions that load it.

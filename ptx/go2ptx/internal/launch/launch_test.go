@@ -81,6 +81,7 @@ func TestLaunchers(t *testing.T) {
 		"func HitsIn(c *driver.Context) (driver.View[params], error) {",
 		"func NumSeedIn(c *driver.Context) (driver.View[num2.Big], error) {",
 		"m.Global(\"Seed_1\")",
+		"var (\n\t_ = step\n\t_ = Scale[float32]\n\t_ = Scale[num.F16]\n)",
 		"func StepIn(c *driver.Context) (Step, error) {",
 		"// Step launches the kernel step.\n//\n// step does a step.\ntype Step struct",
 		"calls.Kernel().Restrict(0, 5)",

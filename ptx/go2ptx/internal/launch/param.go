@@ -105,13 +105,6 @@ func (g *generator) visible(t types.Type) error {
 	return nil
 }
 
-// upper returns a name with an upper-case first letter.
-func upper(name string) string {
-	r := []rune(name)
-	r[0] = unicode.ToUpper(r[0])
-	return string(r)
-}
-
 // exported returns a name as that of an exported Go declaration: rowSoftmax and row_softmax become
 // RowSoftmax.
 func exported(name string) string {
