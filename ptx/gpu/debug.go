@@ -44,6 +44,8 @@ func Assert(t Thread, ok bool, message string) {
 }
 
 // AssertionError is the value of the *Panic of a failed Assert.
+//
+//gpu:host
 type AssertionError string
 
 // Error returns the message.

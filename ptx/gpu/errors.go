@@ -7,6 +7,8 @@ import (
 )
 
 // Panic reports a thread that panicked under Run.
+//
+//gpu:host
 type Panic struct {
 	Block, Thread Dim
 	// Value is the argument of panic, or a runtime.Error.
@@ -29,6 +31,8 @@ func (p *Panic) Unwrap() error {
 }
 
 // Deadlock reports that no thread can continue because all wait for each other.
+//
+//gpu:host
 type Deadlock struct {
 	// Waits lists the waiting threads in the order of blocks and threads.
 	Waits []Wait

@@ -95,6 +95,30 @@ func Saturate[T Float](a T) T {
 // highest bit set. If T is a floating-point type, a number that is too large becomes infinite or
 // the largest number, depending on the mode. E4M3 and E5M2 require ToNearestEven and limit the
 // result as num.To does.
+func Convert[T, F num.Number](x F, mode Rounding) T {
+	if isSmall[T]() {
+		if mode != ToNearestEven {
+			panic("Convert to E4M3 and E5M2 rounds only to nearest")
+		}
+		return num.To[T](x)
+	}
+	if isSmall[F]() {
+		return cvt[T](num.To[float32](x), mode)
+	}
+	return cvt[T](x, mode)
+}
+
+// isSmall reports whether a type is one of 8 bits, which have no general instruction.
+func isSmall[T num.Number]() bool {
+	var x T
+	switch any(x).(type) {
+	case num.E4M3, num.E5M2:
+		return true
+	}
+	return false
+}
+
+// cvt converts a number without those of 8 bits.
 //
 //gpu:intrinsic
-func Convert[T, F num.Number](x F, mode Rounding) T { return convert[T](x, mode) }
+func cvt[T, F num.Number](x F, mode Rounding) T { return convert[T](x, mode) }

@@ -53,4 +53,6 @@ func (c *Constant[T]) Ptr() *T { return &c.value }
 func (c *Constant[T]) Load() T { return *c.Ptr() }
 
 // Simulate sets the value for Run. Kernels cannot call it.
+//
+//gpu:host
 func (c *Constant[T]) Simulate(value T) { c.value = value }

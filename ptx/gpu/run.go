@@ -5,18 +5,28 @@ import (
 )
 
 // An Option changes how Run runs a kernel.
+//
+//gpu:host
 type Option func(*grid)
 
 // SharedSize sets the size of dynamic shared memory in bytes.
+//
+//gpu:host
 func SharedSize(bytes int) Option { return func(g *grid) { g.dynamic = bytes } }
 
 // Cluster runs the blocks in clusters of the given size, which must divide the grid.
+//
+//gpu:host
 func Cluster(size Dim) Option { return func(g *grid) { g.cluster = size.size() } }
 
 // Cooperative runs all blocks at the same time, so that GridSync works.
+//
+//gpu:host
 func Cooperative() Option { return func(g *grid) { g.cooperative = true } }
 
 // Output sets where Printf prints. The default is os.Stdout.
+//
+//gpu:host
 func Output(w io.Writer) Option { return func(g *grid) { g.output = w } }
 
 // Run calls kernel once for each thread of a grid, and returns when all calls have returned. The
@@ -30,6 +40,8 @@ func Output(w io.Writer) Option { return func(g *grid) { g.output = w } }
 //
 // A loop that polls memory must call Sleep. Otherwise it continues forever after the thread that it
 // waits for has panicked.
+//
+//gpu:host
 func Run(grid, block Dim, kernel func(t Thread), options ...Option) error {
 	return run(grid, block, kernel, options)
 }

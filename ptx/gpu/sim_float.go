@@ -92,11 +92,6 @@ func convert[T, F num.Number](x F, mode Rounding) T {
 		*p = num.F16FromBits(uint16(softfloat.Encode(odd(x), 10, 5, m)))
 	case *num.BF16:
 		*p = num.BF16FromBits(uint16(softfloat.Encode(odd(x), 7, 8, m)))
-	default:
-		if mode != ToNearestEven {
-			panic(fmt.Errorf("Convert to %T rounds only to nearest", y))
-		}
-		return num.To[T](x)
 	}
 	return y
 }

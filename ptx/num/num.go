@@ -211,18 +211,28 @@ func (h E4M3) Float64() float64 { return float64(h.Float32()) }
 func (h E5M2) Float64() float64 { return float64(h.Float32()) }
 
 // ToF16s rounds each number as ToF16 does.
+//
+//gpu:host
 func ToF16s(f []float32) []F16 { return convert(f, ToF16) }
 
 // ToBF16s rounds each number as ToBF16 does.
+//
+//gpu:host
 func ToBF16s(f []float32) []BF16 { return convert(f, ToBF16) }
 
 // ToE4M3s rounds each number as ToE4M3 does.
+//
+//gpu:host
 func ToE4M3s(f []float32) []E4M3 { return convert(f, ToE4M3) }
 
 // ToE5M2s rounds each number as ToE5M2 does.
+//
+//gpu:host
 func ToE5M2s(f []float32) []E5M2 { return convert(f, ToE5M2) }
 
 // Float32s returns the values of a slice of any type of this package.
+//
+//gpu:host
 func Float32s[T interface{ Float32() float32 }](h []T) []float32 { return convert(h, T.Float32) }
 
 func convert[From, To any](from []From, one func(From) To) []To {

@@ -114,8 +114,25 @@ func (x *fn) cas(v *ir.Value) {
 	}
 	x.before(v.Atomic)
 	name := "atom" + x.qualifiers(v) + spaceNames[space(v)] + ".cas." + bitsOf(v.Mem)
-	x.op(name, x.reg(v), x.memory(v), x.operand(v.Args[1]), x.operand(v.Args[2]))
+	if v.Mem.Size() == 2 {
+		x.cas16(name, v)
+	} else {
+		x.op(name, x.reg(v), x.memory(v), x.operand(v.Args[1]), x.operand(v.Args[2]))
+	}
 	x.after(v.Atomic)
+}
+
+// cas16 compares and exchanges 16 bits, which other instructions hold extended in 32.
+func (x *fn) cas16(name string, v *ir.Value) {
+	old, next, r := x.temp(ir.F16), x.temp(ir.F16), x.temp(ir.F16)
+	x.op("cvt.u16.u32", old, x.reg(v.Args[1]))
+	x.op("cvt.u16.u32", next, x.reg(v.Args[2]))
+	x.op(name, r, x.memory(v), old, next)
+	if v.Mem == ir.MS16 {
+		x.op("cvt.s32.s16", x.reg(v), r)
+	} else {
+		x.op("cvt.u32.u16", x.reg(v), r)
+	}
 }
 
 func (x *fn) atomicSpace(v *ir.Value) bool {

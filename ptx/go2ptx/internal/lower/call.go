@@ -466,6 +466,7 @@ func (f *frame) enterCall(n ast.Node, g *frame, name string, ps []*types.Var, ar
 		return f.zerosOf(g)
 	}
 	site, now, pos := f.site, f.l.now, f.pos
+	g.at0 = n
 	f.l.mod.Inlines = append(f.l.mod.Inlines, ir.Inline{Func: name, At: f.pos})
 	g.inline = int32(len(f.l.mod.Inlines))
 	f.builder.site = f.l.site(site, n.Pos(), 0)

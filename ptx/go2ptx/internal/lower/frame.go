@@ -16,7 +16,8 @@ type frame struct {
 	env      targs
 	outer    *frame // of a function literal: the function around it
 	caller   *frame
-	key      string // of the instance
+	at0      ast.Node // where the caller calls it
+	key      string   // of the instance
 	lit      *ast.FuncLit
 	depth    int
 	inline   int32
@@ -78,6 +79,9 @@ func (f *frame) atPos(p token.Pos) {
 func (f *frame) errorf(n ast.Node, id string, args ...any) {
 	if f.dead {
 		return
+	}
+	for f.caller != nil && f.pkg.Path == pathGPU { // the user's call is what is wrong
+		f, n = f.caller, f.at0
 	}
 	f.l.errorf(n.Pos(), id, args...)
 }

@@ -157,6 +157,9 @@ func bitwise(op ir.RMW) func(*icall) []leaf {
 			t = ir.TNone
 		}
 		a := c.options(options)
+		if op == ir.RMWXchg && m.Size() == 2 {
+			return []leaf{c.ofBits(c.exchange16(p, args[1], m, a), lt)}
+		}
 		a.Op = op
 		r := c.emit(ir.OpAtomic, t, args...)
 		r.Mem, r.Atomic = m, a
@@ -165,6 +168,25 @@ func bitwise(op ir.RMW) func(*icall) []leaf {
 		}
 		return []leaf{c.ofBits(r, lt)}
 	}
+}
+
+// exchange16 exchanges 16 bits, for which there is only a comparison and exchange.
+func (c *icall) exchange16(p, v *ir.Value, m ir.Mem, a ir.Atomic) *ir.Value {
+	t := types.Typ[types.Int32]
+	first := c.emit(ir.OpAtomic, ir.TI32, p)
+	first.Mem, first.Atomic = m, ir.Atomic{Op: ir.RMWLoad, Scope: a.Scope}
+	old := c.whole(c.temp("old", t, c.n.Pos(), tagIter, single(t, first)))
+	head, end := c.newBlock(), c.newBlock()
+	c.jump(head)
+	c.start(head)
+	before := c.scalar(c.load(old))
+	r := c.emit(ir.OpCAS, ir.TI32, p, before, v)
+	r.Mem, r.Atomic = m, a
+	c.store(old, single(t, r))
+	c.branch(c.cmp(ir.Eq, r, before), end, head)
+	c.seal(head)
+	c.enter(end)
+	return r
 }
 
 func compareAndSwap(c *icall) []leaf {

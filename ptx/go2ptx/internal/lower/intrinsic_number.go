@@ -72,17 +72,13 @@ func directed(op ir.Op) func(*icall) []leaf {
 	}
 }
 
-// convertRound lowers Convert.
+// convertRound lowers cvt, which Convert calls.
 func convertRound(c *icall) []leaf {
+	c.name = "gpu.Convert"
 	to, from := c.typeArg(0), c.typeArg(1)
 	mode := c.constArg(1, "mode")
 	if mode < 0 || mode > 3 {
 		return c.fail("unknown rounding mode", "use a constant of package gpu")
-	}
-	for _, t := range []types.Type{to, from} {
-		if isNamed(t, pathNum, "E4M3") || isNamed(t, pathNum, "E5M2") {
-			return c.fail("8-bit floating-point types are not converted here", "use num.To")
-		}
 	}
 	v := c.x(0)
 	reg := c.l.layout(to).leaf.regType()
@@ -210,7 +206,7 @@ var _ = register(pathGPU, map[string]func(*icall) []leaf{
 	"SqrtRound": directed(ir.OpFSqrt),
 	"RcpRound":  directed(ir.OpFDiv),
 	"RoundInt":  roundInt,
-	"Convert":   convertRound,
+	"cvt":       convertRound,
 	"Saturate":  pure("cvt.sat.TYPE.TYPE $0, %0;"),
 
 	"ApproxSin":      pure("sin.approx.f32 $0, %0;"),

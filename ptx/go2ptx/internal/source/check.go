@@ -283,7 +283,22 @@ func (c *checker) report(err error) {
 	if e.Soft && (strings.HasSuffix(e.Msg, "imported and not used") || strings.HasSuffix(e.Msg, "missing function body")) {
 		return
 	}
-	c.errs.Add(c.fset.PositionFor(e.Pos, false), "%s", e.Msg)
+	advice := ""
+	if _, name, ok := strings.Cut(e.Msg, "has no field or method "); ok && c.hostMethod(name) {
+		advice = "; the method is for the host, not for kernels"
+	}
+	c.errs.Add(c.fset.PositionFor(e.Pos, false), "%s%s", e.Msg, advice)
+}
+
+// hostMethod reports whether a reached type has a method of this name for the host.
+func (c *checker) hostMethod(text string) bool {
+	name, _, _ := strings.Cut(strings.TrimSuffix(text, ")"), ",")
+	for _, t := range c.types {
+		if m := t.file.unit.meths[t.spec.(*ast.TypeSpec).Name.Name][name]; m != nil && m.host() {
+			return true
+		}
+	}
+	return false
 }
 
 type importer struct{ c *checker }

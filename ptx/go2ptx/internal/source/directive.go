@@ -111,7 +111,7 @@ func (p directiveParser) line(word, args string, at int) {
 	case "noinline":
 		p.NoInline = true
 		p.none(word, args, at)
-	case "intrinsic":
+	case "intrinsic", "host":
 		if !strings.HasPrefix(p.path, library) {
 			p.errorf(0, "only packages of the library declare intrinsics")
 		}

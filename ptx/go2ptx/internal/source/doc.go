@@ -25,7 +25,12 @@
 //
 //	//gpu:opaque
 //
-// is an empty struct on the device, because its fields are for the host. Thread always is.
+// is an empty struct on the device, because its fields are for the host. Thread always is. A function
+// or type of this library with the directive
+//
+//	//gpu:host
+//
+// cannot be used in kernels.
 //
 // Of the standard library, the packages cmp, iter, math, math/bits and slices are declared here,
 // in the folder std: small functions with a body, those for which the device has an instruction

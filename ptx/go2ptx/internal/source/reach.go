@@ -148,7 +148,7 @@ func (l *loader) decl(d *decl) {
 		l.types = append(l.types, d)
 		meths := d.file.unit.meths[t.Name.Name]
 		for _, name := range slices.Sorted(maps.Keys(meths)) {
-			if l.mentioned[d.file.unit.mention(name)] {
+			if l.mentioned[d.file.unit.mention(name)] && !meths[name].host() {
 				l.decl(meths[name])
 			}
 		}
@@ -166,7 +166,7 @@ func (l *loader) mention(u *unit, name string) {
 		if t.file.unit.mention(name) != key {
 			continue
 		}
-		if m := t.file.unit.meths[t.spec.(*ast.TypeSpec).Name.Name][name]; m != nil {
+		if m := t.file.unit.meths[t.spec.(*ast.TypeSpec).Name.Name][name]; m != nil && !m.host() {
 			l.decl(m)
 		}
 	}
@@ -236,6 +236,27 @@ func (d *decl) opaque() bool {
 		return false
 	}
 	return t.Name.Name == "Thread" || hasDirective(t.Doc, "opaque") || hasDirective(d.gen.Doc, "opaque")
+}
+
+// host reports whether a function or type of the library is for the host only.
+func (d *decl) host() bool {
+	if !strings.HasPrefix(d.file.unit.path, library) {
+		return false
+	}
+	if d.fun != nil {
+		return hasDirective(d.fun.Doc, "host")
+	}
+	t, ok := d.spec.(*ast.TypeSpec)
+	return ok && (hasDirective(t.Doc, "host") || hasDirective(d.gen.Doc, "host"))
+}
+
+// other reaches a name of another package at a position.
+func (w *walker) other(u *unit, name string, at token.Pos) {
+	if d := u.decls[name]; d != nil && d.host() {
+		w.l.errs.Add(w.l.fset.PositionFor(at, false), "%s.%s is for the host, not for kernels", u.name, name)
+		return
+	}
+	w.l.name(u, name)
 }
 
 func hasDirective(g *ast.CommentGroup, name string) bool {
@@ -318,7 +339,7 @@ func (w *walker) ident(id *ast.Ident) {
 		if im.name == "." {
 			im.used = true
 			if u := w.l.open1(w.file, im); u != nil {
-				w.l.name(u, id.Name)
+				w.other(u, id.Name, id.Pos())
 			}
 		}
 	}
@@ -344,7 +365,7 @@ func (w *walker) selector(n *ast.SelectorExpr) {
 	}
 	im.used = true
 	if u := w.l.open1(w.file, im); u != nil {
-		w.l.name(u, n.Sel.Name)
+		w.other(u, n.Sel.Name, n.Pos())
 	}
 }
 
