@@ -73,6 +73,9 @@ func Generate(p *source.Program, o Options) ([]byte, error) {
 	return text, nil
 }
 
+// linkedName returns the name of the variable with a PTX file that is linked.
+func linkedName(i int) string { return fmt.Sprintf("gpuPTX%d", i+1) }
+
 const driverPath = "github.com/purecuda/cuda/driver"
 
 type generator struct {
@@ -151,7 +154,11 @@ func (g *generator) collisions() {
 	for _, name := range g.prog.Declared {
 		taken[name] = "the package declares"
 	}
-	for _, name := range []string{"gpuPTX", "gpuModule", "gpuCalls"} {
+	shared := []string{"gpuPTX", "gpuModule", "gpuCalls"}
+	for i := range g.opts.Linked {
+		shared = append(shared, linkedName(i))
+	}
+	for _, name := range shared {
 		if taken[name] != "" && len(g.kernels) > 0 {
 			g.errorf(g.kernels[0].Decl.Name.Pos(), "the launchers need the name %s, which the package declares: rename that", name)
 		}
@@ -219,13 +226,13 @@ func (p *printer) uses(g *generator) {
 func (p *printer) embed(g *generator) {
 	p.F("//go:embed %s\nvar gpuPTX []byte\n\n", g.opts.File)
 	for i, name := range g.opts.Linked {
-		p.F("//go:embed %s\nvar gpuPTX%d []byte\n\n", name, i+1)
+		p.F("//go:embed %s\nvar %s []byte\n\n", name, linkedName(i))
 	}
 	p.F("// gpuModule returns the code of this package in a context. The first call loads it. The context\n// unloads it when it is closed.\n")
 	p.F("func gpuModule(c *driver.Context) (*driver.Module, error) {\n")
 	more := ""
 	for i := range g.opts.Linked {
-		more += fmt.Sprintf(", gpuPTX%d", i+1)
+		more += ", " + linkedName(i)
 	}
 	p.F("return c.Embedded(%q, gpuPTX%s)\n}\n\n", g.opts.File+" of package "+g.prog.Name, more)
 	p.F("// gpuCalls returns the calls of a kernel. The modes say how it accesses the memory of its arguments.\n")
