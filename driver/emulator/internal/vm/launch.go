@@ -74,6 +74,8 @@ type launchRun struct {
 	paramRegion Region
 	heapOnce    sync.Once
 	ownHeap     *Heap
+	gridOnce    sync.Once
+	grid        uint64 // address of a cooperative launch's workspace, if a kernel has asked for it
 }
 
 func (k *Kernel) launch(ctx context.Context, opts *LaunchOptions) error {
@@ -83,6 +85,7 @@ func (k *Kernel) launch(ctx context.Context, opts *LaunchOptions) error {
 	}
 	r := k.newRun(ctx, opts)
 	r.work()
+	r.freeGridWorkspace()
 	if r.ownHeap != nil {
 		r.ownHeap.Release()
 	}

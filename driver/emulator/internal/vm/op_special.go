@@ -172,7 +172,7 @@ func clusterRegister(name, sel string) (execFunc, ptx.Type) {
 		if !strings.HasPrefix(name, "envreg") {
 			return nil, ptx.NoType
 		}
-		f = func(w *warp) uint32 { return 0 }
+		f = envreg(name)
 	}
 	return uniform(f), ptx.U32
 }
