@@ -35,3 +35,11 @@ func ExampleCounts_String() {
 	fmt.Println(n)
 	// Output: calls: 9, graph launches: 1, copies to the device: 2 of 8192 bytes
 }
+
+// A package with kernels in Go has this test, so that the generated files are not forgotten.
+func ExampleCheckKernels() {
+	test := func(t *testing.T) { cudatest.CheckKernels(t, "../../ptx/go2ptx/internal/example") }
+	// A real test would be the function TestKernelsAreUpToDate(t *testing.T), with no folder.
+	fmt.Println(passes("TestKernelsAreUpToDate", test))
+	// Output: true
+}
