@@ -126,8 +126,8 @@ func transpose(t gpu.Thread, out gpu.View2D[float32], in picture, counts gpu.Vie
 //
 //gpu:kernel block=64
 func small16(t gpu.Thread, counts []int16, halves []uint16, sums []int32) {
+	gpu.AtomicAdd(&sums[0], int32(gpu.AtomicExchange(&halves[1], uint16(t.GlobalX()))))
 	for old, ok := counts[1], false; !ok; {
 		old, ok = gpu.AtomicCompareAndSwap(&counts[1], old, old+1)
 	}
-	gpu.AtomicAdd(&sums[0], int32(gpu.AtomicExchange(&halves[1], uint16(t.GlobalX()))))
 }
