@@ -3,8 +3,8 @@
 //
 //	//go:generate go run github.com/purecuda/cuda/ptx/cmd/go2ptx
 //
-// For a package heat, go generate then writes heat_gpu.go and heat_gpu.ptx, which are committed. A
-// kernel is a function with a directive:
+// For a package heat, go generate then writes heat_gpu.go and heat_gpu.ptx, which are committed. In
+// package main, the names are main_gpu.go and main_gpu.ptx. A kernel is a function with a directive:
 //
 //	//gpu:kernel block=256
 //	func step(t gpu.Thread, next, now []float32, width int, k float32) {

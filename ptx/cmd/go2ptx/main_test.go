@@ -81,6 +81,20 @@ func TestGenerate(t *testing.T) {
 	runs(t, 1, []string{"heat_gpu.go", "heat_gpu.ptx", "run go generate"}, "-check", dir)
 }
 
+// In a command, kernels and host code share package main, and the files are named after it.
+func TestCommand(t *testing.T) {
+	dir := module(t, strings.Replace(kernel, "package heat", "package main", 1))
+	put(t, filepath.Join(dir, "main.go"), "package main\n\nfunc main() { host() }\n")
+	runs(t, 0, []string{"main_gpu.go", "main_gpu.ptx"}, dir)
+	runs(t, 0, nil, "-check", dir)
+	data, err := os.ReadFile(filepath.Join(dir, "main_gpu.go"))
+	if err != nil || !strings.Contains(string(data), "\n\npackage main\n") || !strings.Contains(string(data), "//go:embed main_gpu.ptx\n") {
+		t.Errorf("%v:\n%s", err, data)
+	}
+	put(t, filepath.Join(dir, "heat.go"), strings.Replace(kernel, "package heat", "package other", 1))
+	runs(t, 1, []string{"the folder contains package other and package main"}, dir)
+}
+
 func TestErrorsHavePositions(t *testing.T) {
 	dir := module(t, strings.Replace(kernel, "+ w", "+ z", 1))
 	runs(t, 1, []string{"heat.go:12:19: undefined: z"}, dir)
