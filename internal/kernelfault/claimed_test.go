@@ -67,6 +67,6 @@ type slotMemory struct {
 func slotAt(t testing.TB, c *driver.Context, at driver.CUdeviceptr) *slotMemory {
 	t.Helper()
 	var host unsafe.Pointer
-	ok(t, c.Driver().CuPointerGetAttribute(unsafe.Pointer(&host), cu.CU_POINTER_ATTRIBUTE_HOST_POINTER, at))
+	ok(t, c.Guarded().CuPointerGetAttribute(unsafe.Pointer(&host), cu.CU_POINTER_ATTRIBUTE_HOST_POINTER, at))
 	return (*slotMemory)(host)
 }

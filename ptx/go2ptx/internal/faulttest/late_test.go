@@ -22,7 +22,7 @@ func TestWaitForARecordOfAnotherLaunch(t *testing.T) {
 		var at [8]byte
 		ok(t, must(m.Global("__purecuda_fault"))(t).CopyTo(at[:]))
 		var host unsafe.Pointer
-		ok(t, c.Driver().CuPointerGetAttribute(unsafe.Pointer(&host), cu.CU_POINTER_ATTRIBUTE_HOST_POINTER, driver.CUdeviceptr(binary.LittleEndian.Uint64(at[:]))))
+		ok(t, c.Guarded().CuPointerGetAttribute(unsafe.Pointer(&host), cu.CU_POINTER_ATTRIBUTE_HOST_POINTER, driver.CUdeviceptr(binary.LittleEndian.Uint64(at[:]))))
 		slot := (*struct {
 			flag, epoch   atomic.Uint32
 			summary, site uint64
