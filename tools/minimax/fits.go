@@ -68,6 +68,12 @@ const halfLn2 = math.Ln2 / 2 * 1.0001
 
 var third = 1.0 / 3
 
+// logRatio returns the logarithm of (1+s)/(1-s).
+func logRatio(s *big.Float) *big.Float {
+	x := exact.Atanh(s)
+	return x.Add(x, x)
+}
+
 var fits32 = []fit{
 	{name: "expm1C", doc: "e^r = 1 + r + r²·P(r).", lo: -halfLn2, hi: halfLn2, degree: 4, bits: 24,
 		target: after(exact.Exp, 2, 1, 1), weight: per(2, exact.Expm1)},
@@ -112,6 +118,8 @@ var fits64 = []fit{
 		target: after(exact.Exp, 3, 1, 1, 0.5), weight: per(3, exact.Expm1)},
 	{name: "exp2C", doc: "2^r = 1 + r·P(r).", lo: -0.50001, hi: 0.50001, degree: 10, bits: 53, pairs: 1,
 		target: after(exact.Exp2, 1, 1), weight: per(1, exact.Exp2)},
+	{name: "ratioC", doc: "log((1+s)/(1-s)) = 2s + s³·P(s²).", lo: 0, hi: 0.02946, degree: 6, bits: 53,
+		target: ofSquare(after(logRatio, 3, 0, 2)), weight: ofSquare(per(3, logRatio))},
 	{name: "logC", doc: "atanh(s) = s + s³/3 + s⁵·P(s²).", lo: 0, hi: 0.02946, degree: 8, bits: 53,
 		target: ofSquare(atanhTail), weight: ofSquare(per(5, exact.Atanh))},
 	{name: "sinC", doc: "sin(r) = r + r³·P(r²).", lo: 0, hi: quarterPi * quarterPi, degree: 6, bits: 53,

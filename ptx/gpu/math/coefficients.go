@@ -46,6 +46,17 @@ const (
 	exp2C10   = 0x1.e7978a24babbap-32
 )
 
+// log((1+s)/(1-s)) = 2s + s³·P(s²). The error is at most 2^-59.5.
+const (
+	ratioC0 = 0x1.5555555555592p-01
+	ratioC1 = 0x1.999999997febfp-02
+	ratioC2 = 0x1.24924941ea1bcp-02
+	ratioC3 = 0x1.c71c520a918e5p-03
+	ratioC4 = 0x1.74663f67c71a5p-03
+	ratioC5 = 0x1.39a19d941af97p-03
+	ratioC6 = 0x1.2f07196a3282dp-03
+)
+
 // atanh(s) = s + s³/3 + s⁵·P(s²). The error is at most 2^-77.0.
 const (
 	logC0 = 0x1.999999999999ap-03

@@ -67,12 +67,17 @@ func sqrtPair(ah, al float64) (h, l float64) {
 
 // ldexp returns x·2^n for n between -2044 and 2046. Only the last multiplication may round.
 func ldexp(x float64, n int) float64 {
-	m := n >> 1
-	return float64(float64(x*powerOf2(m)) * powerOf2(n-m))
+	m := int32(n) >> 1
+	return float64(float64(x*powerOf2(int(m))) * powerOf2(int(int32(n)-m)))
 }
 
 // powerOf2 returns 2^n for n between -1022 and 1023.
-func powerOf2(n int) float64 { return math.Float64frombits(uint64(n+1023) << 52) }
+func powerOf2(n int) float64 { return math.Float64frombits(uint64(uint32(int32(n)+1023)<<20) << 32) }
+
+// scaled returns x·2^n if x and the result are neither zero nor subnormal nor infinite.
+func scaled(x float64, n int32) float64 {
+	return math.Float64frombits(math.Float64bits(x) + uint64(uint32(n)<<20)<<32)
+}
 
 func withSign(x, s float64) float64 {
 	return math.Float64frombits(math.Float64bits(x) | math.Float64bits(s)&signBit)

@@ -4,14 +4,8 @@ import "math"
 
 // Exp returns e to the power of x.
 func Exp(x float64) float64 {
-	switch {
-	case x > 709.79:
-		return float64(x * math.MaxFloat64)
-	case x < -745.2:
-		return 0
-	}
 	t := math.FMA(x, log2e, magic)
-	k := int(int32(math.Float64bits(t)))
+	k := int32(math.Float64bits(t))
 	n := t - magic
 	r := math.FMA(-n, ln2Low, math.FMA(-n, ln2, x))
 	p := math.FMA(expC9, r, expC8)
@@ -24,19 +18,28 @@ func Exp(x float64) float64 {
 	p = math.FMA(p, r, expC1)
 	p = math.FMA(p, r, expC0)
 	p = math.FMA(p, r, 1)
-	return ldexp(math.FMA(p, r, 1), k)
+	p = math.FMA(p, r, 1)
+	if !(math.Abs(x) < 708) {
+		return expLimits(x, p, k)
+	}
+	return scaled(p, k)
+}
+
+// expLimits returns p·2^k = e^x if that is not zero or infinite.
+func expLimits(x, p float64, k int32) float64 {
+	switch {
+	case x > 709.79:
+		return float64(x * math.MaxFloat64)
+	case x < -745.2:
+		return 0
+	}
+	return ldexp(p, int(k))
 }
 
 // Exp2 returns 2 to the power of x.
 func Exp2(x float64) float64 {
-	switch {
-	case x >= 1024:
-		return float64(x * math.MaxFloat64)
-	case x < -1076:
-		return 0
-	}
 	t := x + magic
-	k := int(int32(math.Float64bits(t)))
+	k := int32(math.Float64bits(t))
 	r := x - (t - magic)
 	p := math.FMA(exp2C10, r, exp2C9)
 	p = math.FMA(p, r, exp2C8)
@@ -49,7 +52,11 @@ func Exp2(x float64) float64 {
 	p = math.FMA(p, r, exp2C1)
 	p = math.FMA(p, r, exp2C0Low)
 	p = math.FMA(exp2C0, r, float64(p*r))
-	return ldexp(1+p, k)
+	p++
+	if !(math.Abs(x) < 1021) {
+		return expLimits(float64(math.Ln2*x), p, k)
+	}
+	return scaled(p, k)
 }
 
 // expm1Pair returns e^(r+rl) - 1 as a pair, for |r| below 0.35. The error is below 2^-60 of the

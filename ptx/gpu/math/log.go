@@ -22,10 +22,10 @@ func splitLog(x float64) (m float64, k int) {
 	if x < 0x1p-1022 {
 		x, k = float64(x*0x1p54), -54
 	}
-	b := math.Float64bits(x)
-	const sqrtHalf = 0x3fe6a09e667f3bcd
-	high := int64(b-sqrtHalf) >> 52
-	return math.Float64frombits(b - uint64(high)<<52), k + int(high)
+	// The upper 32 bits are enough.
+	const sqrtHalf = 0x3fe6a09e
+	e := int32(uint32(math.Float64bits(x)>>32)-sqrtHalf) >> 20
+	return scaled(x, -e), k + int(e)
 }
 
 // logPair returns the logarithm of (m+ml)·2^k as a pair, for m between 0.7 and 1.42. The error is
@@ -78,8 +78,23 @@ func Log(x float64) float64 {
 		return logSpecial(x)
 	}
 	m, k := splitLog(x)
-	h, _ := logPair(m, 0, k)
-	return h
+	// log m = 2s + s³·P(s²) = f - (f²/2 - s·(f²/2 + r)).
+	f := m - 1
+	s := f / (f + 2)
+	u := float64(s * s)
+	p := math.FMA(ratioC6, u, ratioC5)
+	p = math.FMA(p, u, ratioC4)
+	p = math.FMA(p, u, ratioC3)
+	p = math.FMA(p, u, ratioC2)
+	p = math.FMA(p, u, ratioC1)
+	p = math.FMA(p, u, ratioC0)
+	r := float64(p * u)
+	q := float64(float64(0.5*f) * f)
+	// The product of k and the upper bits of ln 2 is exact.
+	const ln2Upper, ln2Lower = 0x1.62e42fefa30p-1, 0x1.3de6af278ece6p-42
+	n := float64(k)
+	h, l := fastTwoSum(float64(n*ln2Upper), f)
+	return h - ((q - math.FMA(s, q+r, float64(n*ln2Lower))) - l)
 }
 
 // logBase returns the logarithm of x for the base b. The pairs are log_b(e) and log_b(2).

@@ -7,9 +7,11 @@ import (
 
 const (
 	twoOverPi = 0x1.45f306dc9c883p-01
-	halfPi3   = -0x1.f1976b7ed8fbcp-110
-	// Beyond this limit, reduce needs more digits of π.
-	reduceLimit = 0x1p30
+	// π/2 - halfPi is the sum of these numbers. The product of the first with 16 bits is exact.
+	halfPiMiddle = 0x1.1a62633140000p-54
+	halfPiLow    = 0x1.701b839a25205p-92
+	// Beyond this limit, a multiple of π/2 has a factor of more than 16 bits.
+	reduceLimit = 1e5
 )
 
 // reduce returns q and the pair x - q·π/2. Only the last two bits of q are right.
@@ -20,16 +22,12 @@ func reduce(x float64) (r, rl float64, q uint32) {
 	t := math.FMA(x, twoOverPi, magic)
 	n := t - magic
 	q = uint32(math.Float64bits(t))
-	if n == 0 {
-		return x, 0, q
-	}
-	// The first difference is exact.
+	// All differences but r are exact: r-a is n·halfPiMiddle if a is small, and r is between a/2 and 2a
+	// otherwise.
 	a := math.FMA(-n, halfPi, x)
-	ph, pl := twoProd(n, halfPi2)
-	r, rl = twoSum(a, -ph)
-	rl = rl - math.FMA(n, halfPi3, pl)
-	r, rl = fastTwoSum(r, rl)
-	return r, rl, q
+	r = math.FMA(-n, halfPiMiddle, a)
+	above := math.FMA(n, halfPiMiddle, r-a)
+	return r, -math.FMA(n, halfPiLow, above), q
 }
 
 // twoOverPiBits are 64 zeros and the first bits of 2/π.
@@ -116,13 +114,26 @@ func cosPair(r, rl float64) (h, l float64) {
 
 // sinQuadrant returns the sine of r+rl + q·π/2.
 func sinQuadrant(r, rl float64, q uint32) float64 {
-	v := r // the sign of a zero stays
+	// Choosing coefficients is faster than a branch that threads of a warp take differently.
+	var c6, c5, c4, c3, c2, c1, c0 float64 = sinC6, sinC5, sinC4, sinC3, sinC2, sinC1, sinC0
 	if q&1 != 0 {
-		h, l := cosPair(r, rl)
-		v = h + l
-	} else if r != 0 {
-		h, l := sinPair(r, rl)
-		v = h + l
+		c6, c5, c4, c3, c2, c1, c0 = cosC6, cosC5, cosC4, cosC3, cosC2, cosC1, cosC0
+	}
+	s := float64(r * r)
+	p := math.FMA(c6, s, c5)
+	p = math.FMA(p, s, c4)
+	p = math.FMA(p, s, c3)
+	p = math.FMA(p, s, c2)
+	p = math.FMA(p, s, c1)
+	p = math.FMA(p, s, c0)
+	// sin(r+rl) = r - (rl·(r²/2 - 1) - r³·p), which is r if r is a zero.
+	v := r - math.FMA(-p, float64(s*r), math.FMA(-rl, float64(-0.5*s), -rl))
+	if q&1 != 0 {
+		// cos(r+rl) = 1 - r²/2 + (r⁴·p - r·rl).
+		half := -0.5 * r
+		h := math.FMA(half, r, 1)
+		l := math.FMA(half, r, 1-h)
+		v = h + math.FMA(float64(s*s), p, math.FMA(-r, rl, l))
 	}
 	return math.Float64frombits(math.Float64bits(v) ^ uint64(q)<<62&signBit)
 }
@@ -149,7 +160,7 @@ func Sincos(x float64) (sin, cos float64) {
 func Tan(x float64) float64 {
 	r, rl, q := reduce(x)
 	if math.Abs(r) < tiny && q&1 == 0 {
-		return r
+		return r + rl
 	}
 	sh, sl := sinPair(r, rl)
 	sh, sl = fastTwoSum(sh, sl)
