@@ -4,7 +4,7 @@
 # make gpu-bundle  all tests, benchmarks and examples as binaries for a machine with a GPU
 
 GO       ?= go
-MODULES  := tools bench internal/verify
+MODULES  := tools bench internal/verify ptx/cmd/go2ptxvet
 BUILD    := build
 NVIDIA   ?= $(BUILD)/nvidia
 # Where cuda.h of CUDA 13.0 is; generation is checked if it is there.
@@ -119,7 +119,7 @@ CHECKED := linux/amd64 linux/amd64/static linux/amd64/purecuda_syscall linux/arm
 LINKED  := linux/arm64 windows/amd64 windows/arm64 darwin/arm64
 
 cross:
-	$(GO) run -C tools ./typecheck -root .. -modules tools,internal/verify $(CHECKED)
+	$(GO) run -C tools ./typecheck -root .. -modules tools,internal/verify,ptx/cmd/go2ptxvet $(CHECKED)
 	set -e; mkdir -p $(BUILD)/cross; for t in $(LINKED); do echo "cross: $$t"; \
 		GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) vet -asmdecl -unsafeptr ./loader; \
 		GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) build -o $(BUILD)/cross/ ./examples/quickstart; \

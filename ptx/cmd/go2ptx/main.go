@@ -51,6 +51,9 @@
 // the flags with which the files were generated. CheckKernels of package driver/cudatest does the
 // same in a test.
 //
+// With -json, it also prints errors and files that are not up to date as JSON, for programs. The
+// checker ptx/cmd/go2ptxvet reports them in go vet.
+//
 // # Explanations
 //
 // With -explain, go2ptx writes no files and prints what it did, by line: checks that remain in the
@@ -91,7 +94,11 @@ func run(args []string, out, errs io.Writer) int {
 		fmt.Fprintln(errs, "go2ptx:", err)
 		return 2
 	}
-	if err := c.generate(out); err != nil {
+	err := c.generate(out)
+	if c.json {
+		err = c.printJSON(out, err)
+	}
+	if err != nil {
 		c.report(errs, err)
 		return 1
 	}
@@ -108,6 +115,7 @@ type command struct {
 	explain bool
 	devices bool
 	print   bool
+	json    bool
 	open    func() (*driver.Driver, error)
 	cfg     go2ptx.Config
 	loader  *loader
@@ -135,6 +143,7 @@ func (c *command) reset(errs io.Writer) {
 	f.BoolVar(&c.cfg.Lines, "lineinfo", false, "add line numbers for profilers and debuggers")
 	f.StringVar(&c.tags, "tags", "", "build `tags` that are satisfied, separated by commas")
 	f.BoolVar(&c.check, "check", false, "write nothing; fail if a file is not up to date")
+	f.BoolVar(&c.json, "json", false, "like -check, but print errors and files that are not up to date as JSON, with the exit status 0")
 	f.BoolVar(&c.explain, "explain", false, "write nothing; print what the compiler did, by line")
 	f.BoolVar(&c.devices, "resources", false, "write nothing; print the registers and the memory that the driver's compiler gives each kernel on this machine's GPU")
 	f.BoolVar(&c.print, "S", false, "write the PTX to the standard output and no file")
@@ -188,6 +197,7 @@ func (c *command) generate(out io.Writer) error {
 		return err
 	}
 	c.loader = l
+	c.check = c.check || c.json
 	reads := c.check || c.explain || c.devices
 	if reads {
 		if err := c.flagsOf(); err != nil {
@@ -262,9 +272,16 @@ func check(files []file) error {
 		}
 	}
 	if len(stale) > 0 {
-		return fmt.Errorf("not up to date: %s; run go generate", strings.Join(stale, ", "))
+		return staleError(stale)
 	}
 	return nil
+}
+
+// staleError lists the generated files that are not up to date.
+type staleError []string
+
+func (e staleError) Error() string {
+	return fmt.Sprintf("not up to date: %s; run go generate", strings.Join(e, ", "))
 }
 
 // flagsOf finds the generated file and adopts the flags in its header, unless the command line has
@@ -285,7 +302,7 @@ func (c *command) flagsOf() error {
 	for _, line := range strings.Split(head, "\n") {
 		if flags, ok := strings.CutPrefix(strings.TrimSpace(line), "// "+note); ok {
 			args := append(strings.Fields(flags), fmt.Sprintf("-check=%v", c.check), fmt.Sprintf("-explain=%v", c.explain),
-				fmt.Sprintf("-resources=%v", c.devices), fmt.Sprintf("-S=%v", c.print), "-o", path, c.dir)
+				fmt.Sprintf("-json=%v", c.json), fmt.Sprintf("-resources=%v", c.devices), fmt.Sprintf("-S=%v", c.print), "-o", path, c.dir)
 			errs := c.flags.Output()
 			c.reset(errs)
 			return c.parse(args)

@@ -130,3 +130,13 @@ func TestExplainUsesTheFlagsOfTheFile(t *testing.T) {
 	put(t, filepath.Join(dir, "heat.go"), strings.Replace(kernel, "+ w", "- w", 1))
 	runs(t, 1, []string{"kernel fill", "not up to date"}, "-explain", "-check", dir)
 }
+
+func TestJSON(t *testing.T) {
+	dir := module(t, kernel)
+	runs(t, 0, []string{`"Errors":[],"Stale":["`, `heat_gpu.ptx","`, `heat_gpu.go"]`}, "-json", dir)
+	runs(t, 0, []string{"heat_gpu.go"}, "-fma=off", dir)
+	runs(t, 0, []string{`{"Format":1,"Errors":[],"Stale":[]}`}, "-json", dir)
+	put(t, filepath.Join(dir, "heat.go"), strings.Replace(kernel, "+ w", "+ z", 1))
+	runs(t, 0, []string{`heat/heat.go","Line":12,"Column":19,"Message":"undefined: z"}],"Stale":[]}`}, "-json", dir)
+	runs(t, 1, []string{"has no kernels"}, "-json", module(t, "package heat\n"))
+}
