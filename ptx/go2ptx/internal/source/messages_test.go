@@ -17,7 +17,7 @@ import (
 // elsewhere are messages that other tests cause, or that only repeat another error.
 var elsewhere = []string{"%v", "%s", "not loaded", "import cycle", "build constraint: %w", "package %s: no source is available",
 	"%s is not a list of types separated by commas: %s", "%s is not a list of types separated by commas", "go2ptx: the generated Go is not correct: %w",
-	"no package %s", "variable %s: %v", "the type %v is not exported, so the launcher cannot name it",
+	"no package %s", "an instance of kernel %s: %v", "variable %s: %v", "the type %v is not exported, so the launcher cannot name it",
 	"the type %v is declared in a function; declare it in the package"}
 
 // Each message of this package and of package launch has code that is refused with it. Package
