@@ -5,7 +5,7 @@
 //		Package: go2ptx.Package{Path: "example", Files: []go2ptx.File{{Name: "scale.go", Data: text}}},
 //	})
 //	if err != nil {
-//		return err // the error contains an *Error with the position for each problem
+//		return err // for problems in the source, it is of type Errors, with their positions
 //	}
 //	module, err := ctx.LoadModule(out.PTX)
 //
@@ -79,7 +79,7 @@ type Config struct {
 	GoRelease string
 }
 
-// Output is what Compile returns.
+// Output contains the compiled kernels.
 type Output struct {
 	PTX     []byte
 	Go      []byte // the launchers, if Config.PTXFile is set
@@ -109,7 +109,7 @@ type Kernel struct {
 	Traps bool
 }
 
-// Remark is something that the compiler has to say about a line.
+// Remark describes a cost or an improvement in the code of a line. go2ptx -explain prints remarks.
 type Remark struct {
 	Pos  token.Position
 	Text string

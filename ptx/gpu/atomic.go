@@ -43,57 +43,58 @@ type AtomicValue interface {
 	AtomicNumber | ~uintptr | ~int16 | ~uint16
 }
 
-// AtomicAdd adds v to *p and returns the previous value. On a device, sums of float32 in global
-// memory flush subnormal numbers to zero.
+// AtomicAdd adds v to *p and returns the previous value (atomicAdd). On a device, sums of float32
+// in global memory flush subnormal numbers to zero.
 //
 //gpu:intrinsic
 func AtomicAdd[T AtomicNumber](p *T, v T, options ...AtomicOption) T {
 	return atomicUpdate(p, options, func(x T) T { return add(x, v) })
 }
 
-// AtomicSub subtracts v from *p and returns the previous value.
+// AtomicSub subtracts v from *p and returns the previous value (atomicSub).
 //
 //gpu:intrinsic
 func AtomicSub[T AtomicNumber](p *T, v T, options ...AtomicOption) T {
 	return atomicUpdate(p, options, func(x T) T { return sub(x, v) })
 }
 
-// AtomicMin stores the smaller of *p and v in *p and returns the previous value.
+// AtomicMin stores the smaller of *p and v in *p and returns the previous value (atomicMin).
 //
 //gpu:intrinsic
 func AtomicMin[T Integer](p *T, v T, options ...AtomicOption) T {
 	return atomicUpdate(p, options, func(x T) T { return min(x, v) })
 }
 
-// AtomicMax stores the larger of *p and v in *p and returns the previous value.
+// AtomicMax stores the larger of *p and v in *p and returns the previous value (atomicMax).
 //
 //gpu:intrinsic
 func AtomicMax[T Integer](p *T, v T, options ...AtomicOption) T {
 	return atomicUpdate(p, options, func(x T) T { return max(x, v) })
 }
 
-// AtomicAnd stores *p & v in *p and returns the previous value.
+// AtomicAnd stores *p & v in *p and returns the previous value (atomicAnd).
 //
 //gpu:intrinsic
 func AtomicAnd[T Integer](p *T, v T, options ...AtomicOption) T {
 	return atomicUpdate(p, options, func(x T) T { return x & v })
 }
 
-// AtomicOr stores *p | v in *p and returns the previous value.
+// AtomicOr stores *p | v in *p and returns the previous value (atomicOr).
 //
 //gpu:intrinsic
 func AtomicOr[T Integer](p *T, v T, options ...AtomicOption) T {
 	return atomicUpdate(p, options, func(x T) T { return x | v })
 }
 
-// AtomicXor stores *p ^ v in *p and returns the previous value.
+// AtomicXor stores *p ^ v in *p and returns the previous value (atomicXor).
 //
 //gpu:intrinsic
 func AtomicXor[T Integer](p *T, v T, options ...AtomicOption) T {
 	return atomicUpdate(p, options, func(x T) T { return x ^ v })
 }
 
-// AtomicInc stores 0 in *p if *p >= limit, or else *p+1, and returns the previous value.
+// AtomicInc stores 0 in *p if *p >= limit, or else *p+1, and returns the previous value
+// (atomicInc).
 //
 //gpu:intrinsic
 func AtomicInc[T ~uint32](p *T, limit T, options ...AtomicOption) T {
@@ -106,7 +107,7 @@ func AtomicInc[T ~uint32](p *T, limit T, options ...AtomicOption) T {
 }
 
 // AtomicDec stores limit in *p if *p is 0 or above limit, or else *p-1, and returns the previous
-// value.
+// value (atomicDec).
 //
 //gpu:intrinsic
 func AtomicDec[T ~uint32](p *T, limit T, options ...AtomicOption) T {
@@ -118,15 +119,15 @@ func AtomicDec[T ~uint32](p *T, limit T, options ...AtomicOption) T {
 	})
 }
 
-// AtomicExchange stores v in *p and returns the previous value.
+// AtomicExchange stores v in *p and returns the previous value (atomicExch).
 //
 //gpu:intrinsic
 func AtomicExchange[T AtomicValue](p *T, v T, options ...AtomicOption) T {
 	return atomicUpdate(p, options, func(T) T { return v })
 }
 
-// AtomicCompareAndSwap stores value in *p if *p has the same bits as old. It returns the previous
-// value, and whether it stored value. A loop can use previous as the next old.
+// AtomicCompareAndSwap stores value in *p if *p has the same bits as old (atomicCAS). It returns
+// the previous value, and whether it stored value. A loop can use previous as the next old.
 //
 //gpu:intrinsic
 func AtomicCompareAndSwap[T AtomicValue](p *T, old, value T, options ...AtomicOption) (previous T, swapped bool) {

@@ -33,8 +33,8 @@ func Printf(t Thread, format string, args ...any) {
 	fmt.Fprintf(g.output, format, args...)
 }
 
-// Assert ends the thread if ok is false. The fault contains the message, which must be a constant,
-// and the source line. Run returns a *Panic whose value is an AssertionError.
+// Assert ends the thread if ok is false. The host's next wait returns a *driver.KernelFault with the
+// message, which must be a constant. Run returns a *Panic whose value is an AssertionError.
 //
 //gpu:intrinsic
 func Assert(t Thread, ok bool, message string) {
@@ -67,7 +67,8 @@ func (t Thread) Trap() { panic("trap") }
 //gpu:intrinsic
 func (t Thread) Clock() uint32 { return uint32(t.Clock64()) }
 
-// Clock64 returns a counter of the multiprocessor's clock cycles. Run counts nanoseconds.
+// Clock64 returns a counter of the multiprocessor's clock cycles. Only threads of one block can
+// compare it. Run counts nanoseconds.
 //
 //gpu:intrinsic
 func (t Thread) Clock64() int64 { return int64(time.Since(start)) }

@@ -18,9 +18,10 @@
 //
 // Run starts a goroutine for each thread of a block. Barriers, shared memory, atomics, shuffles and
 // votes work as on a device. If a thread panics, Run returns a *Panic with the thread and the
-// source line. If all threads wait for each other, Run returns a *Deadlock with the lines at which
-// they wait. Functions that Run does not simulate panic and name the emulator, which executes the
-// compiled kernel on the CPU.
+// source line. In the compiled kernel, a failed check ends only its thread, and the host's next
+// wait returns a *driver.KernelFault. If all threads wait for each other, Run returns a *Deadlock
+// with the lines at which they wait. Functions that Run does not simulate panic and name the
+// emulator, which executes the compiled kernel on the CPU.
 //
 // # The thread
 //
@@ -42,9 +43,27 @@
 // become constant memory. Variables of type Global and Constant can be set by the host. A struct
 // that is passed by value may contain a View instead of a slice.
 //
+// # Warps
+//
+// Shuffles, votes, matches and reductions work among the lanes of a warp. Each call waits until all
+// lanes of its mask that have not exited make the same call with the same mask. The functions
+// without Mask in their name use all lanes. A mask must contain the calling lane. The value of a
+// lane that has exited or is not in the mask is undefined. Under Run it is a NaN pattern.
+//
 // # Numbers
 //
 // Go's operators and conversions have Go's results. Package num has the 16-bit and 8-bit types.
-// The compiler recognizes the functions of math/bits. Approximate functions have names that begin
-// with Approx. Functions whose parameter must be a constant say so.
+// The compiler recognizes the functions of math/bits. Functions whose names begin with Approx are
+// approximate instructions of the hardware. Package gpu/math32 has accurate functions, and fast ones
+// whose errors are documented. Functions whose parameter must be a constant say so.
+//
+// # NVIDIA's names
+//
+// Names in parentheses are those of CUDA C++ or PTX, which NVIDIA documents:
+//
+//   - CUDA C++: https://docs.nvidia.com/cuda/cuda-c-programming-guide/
+//   - PTX: https://docs.nvidia.com/cuda/parallel-thread-execution/
+//
+// The page docs/kernels-from-cuda.md lists the Go form of each part of CUDA C++. A requirement such
+// as sm_80 is the architecture of the GPU. The compiler raises the target of a kernel by itself.
 package gpu

@@ -19,7 +19,7 @@ const (
 	ToPositiveInf                 // .rp, .rpi
 )
 
-// FMA returns a*b+c, rounded once. Package num has FMA for 16-bit types.
+// FMA returns a*b+c, rounded once (fma.rn). Package num has FMA for 16-bit types.
 //
 //gpu:intrinsic
 func FMA[T Float](a, b, c T) T { return FMARound(a, b, c, ToNearestEven) }
@@ -76,7 +76,7 @@ func RcpRound[T Float](a T, mode Rounding) T {
 //gpu:intrinsic
 func RoundInt[T Float](a T, mode Rounding) T { return T(integral(float64(a), mode)) }
 
-// Saturate returns a limited to the range from 0 to 1. A NaN becomes 0.
+// Saturate returns a limited to the range from 0 to 1 (__saturatef). A NaN becomes 0.
 //
 //gpu:intrinsic
 func Saturate[T Float](a T) T {

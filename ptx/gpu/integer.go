@@ -5,7 +5,7 @@ import "math/bits"
 // The functions of math/bits compile to single instructions: OnesCount to popc, LeadingZeros and
 // Len to clz, Reverse to brev, RotateLeft to shf. This file has the instructions that Go lacks.
 
-// MulHi returns the upper half of the product a*b.
+// MulHi returns the upper half of the product a*b (__umulhi).
 //
 //gpu:intrinsic
 func MulHi[T Integer](a, b T) T { return mulHi(a, b) }
@@ -25,7 +25,7 @@ func AddSat(a, b int32) int32 { return saturate32(int64(a) + int64(b)) }
 //gpu:intrinsic
 func SubSat(a, b int32) int32 { return saturate32(int64(a) - int64(b)) }
 
-// Sad returns |a-b| + c.
+// Sad returns |a-b| + c (__usad).
 //
 //gpu:intrinsic
 func Sad[T ~int32 | ~uint32](a, b T, c uint32) uint32 {
@@ -35,8 +35,8 @@ func Sad[T ~int32 | ~uint32](a, b T, c uint32) uint32 {
 	return uint32(a) - uint32(b) + c
 }
 
-// Dp4a returns c plus the dot product of the four bytes of a and the four bytes of b. The bytes are
-// signed if T is.
+// Dp4a returns c plus the dot product of the four bytes of a and the four bytes of b (__dp4a). The
+// bytes are signed if T is.
 //
 //gpu:intrinsic
 func Dp4a[T ~int32 | ~uint32](a, b, c T) T {
@@ -88,14 +88,14 @@ func Lop3(a, b, c uint32, table uint8) uint32 {
 	return r
 }
 
-// FunnelShiftLeft returns the upper half of high:low << (shift & 31).
+// FunnelShiftLeft returns the upper half of high:low << (shift & 31) (__funnelshift_l).
 //
 //gpu:intrinsic
 func FunnelShiftLeft(low, high, shift uint32) uint32 {
 	return uint32((uint64(high)<<32 | uint64(low)) << (shift & 31) >> 32)
 }
 
-// FunnelShiftRight returns the lower half of high:low >> (shift & 31).
+// FunnelShiftRight returns the lower half of high:low >> (shift & 31) (__funnelshift_r).
 //
 //gpu:intrinsic
 func FunnelShiftRight(low, high, shift uint32) uint32 {

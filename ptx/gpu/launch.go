@@ -1,15 +1,16 @@
 package gpu
 
-// GridDependencySync waits until the kernels before this one in a programmatic dependent launch
-// have finished or called GridLaunchDependents in all blocks (griddepcontrol.wait). It requires
-// sm_90. Without such a launch, and under Run, it does nothing.
+// GridDependencySync waits until the kernels before this one in a programmatic dependent launch have
+// finished and their writes are visible (griddepcontrol.wait). The field Programmatic of
+// driver.LaunchConfig requests such a launch. Without one, and under Run, the call does nothing. It
+// requires sm_90.
 //
 //gpu:intrinsic
 func (t Thread) GridDependencySync() {}
 
-// GridLaunchDependents lets the kernel after this one in a programmatic dependent launch start
-// early (griddepcontrol.launch_dependents). It requires sm_90. Without such a launch, and under
-// Run, it does nothing.
+// GridLaunchDependents lets the kernel after this one in a programmatic dependent launch start when
+// all blocks have made the call or exited (griddepcontrol.launch_dependents). It requires sm_90.
+// Without such a launch, and under Run, it does nothing.
 //
 //gpu:intrinsic
 func (t Thread) GridLaunchDependents() {}

@@ -11,9 +11,10 @@ package gpu
 //gpu:intrinsic
 func Shared[T any](t Thread) *T { return sharedVariable[T](t) }
 
-// DynamicShared returns the dynamic shared memory of the block, whose size the launch determines.
-// All calls return the same memory. The length is the size divided by the size of T, which must not
-// contain pointers. Under Run, the option SharedSize sets the size.
+// DynamicShared returns the dynamic shared memory of the block. Its size in bytes is the option
+// shared of the directive, or SharedMem of driver.LaunchConfig. Under Run, it is the option
+// SharedSize. All calls return the same memory. The length is the size divided by the size of T,
+// which must not contain pointers.
 //
 //gpu:intrinsic
 func DynamicShared[T any](t Thread) []T { return dynamicShared[T](t) }

@@ -7,17 +7,19 @@ package gpu
 //gpu:intrinsic
 func (t Thread) Sync() { t.syncBlock(0, false) }
 
-// SyncCount is Sync, and returns the number of threads of the block for which pred is true.
+// SyncCount is Sync, and returns the number of threads of the block for which pred is true
+// (__syncthreads_count).
 //
 //gpu:intrinsic
 func (t Thread) SyncCount(pred bool) int { return t.syncBlock(1, pred) }
 
-// SyncAnd is Sync, and reports whether pred is true for all threads of the block.
+// SyncAnd is Sync, and reports whether pred is true for all threads of the block
+// (__syncthreads_and).
 //
 //gpu:intrinsic
 func (t Thread) SyncAnd(pred bool) bool { return t.syncBlock(2, !pred) == 0 }
 
-// SyncOr is Sync, and reports whether pred is true for any thread of the block.
+// SyncOr is Sync, and reports whether pred is true for any thread of the block (__syncthreads_or).
 //
 //gpu:intrinsic
 func (t Thread) SyncOr(pred bool) bool { return t.syncBlock(3, pred) > 0 }
@@ -67,8 +69,8 @@ func (t Thread) ClusterArrive() { t.clusterArrive() }
 //gpu:intrinsic
 func (t Thread) ClusterWait() { t.clusterWait() }
 
-// GridSync waits until all threads of the grid that have not exited call it. It requires a
-// cooperative launch. Run requires the option Cooperative.
+// GridSync waits until all threads of the grid that have not exited call it. It requires a launch
+// with Cooperative set in driver.LaunchConfig. Run requires the option Cooperative.
 //
 //gpu:intrinsic
 func (t Thread) GridSync() { t.gridSync() }

@@ -7,31 +7,30 @@ type Scalar interface {
 	Number | ~int8 | ~uint8 | ~int16 | ~uint16 | ~uintptr | num.F16 | num.BF16 | num.E4M3 | num.E5M2
 }
 
-// The functions below exchange values between the lanes of a warp. Each call waits until all lanes
-// of the mask that have not exited make the same call with the same mask. The functions without
-// Mask in their name use all lanes of the warp. A mask must contain the calling lane. The value of
-// a lane that has exited or is not in the mask is undefined. Run returns a NaN pattern for it.
-
-// Shuffle returns the value v of a lane. The lane is taken modulo WarpSize.
+// Shuffle returns the value v of a lane (shfl.sync, __shfl_sync). The lane is taken modulo WarpSize.
+// The package comment describes what all functions for warps have in common.
 //
 //gpu:intrinsic
 func Shuffle[T Scalar](t Thread, v T, lane int) T { return ShuffleMask(t, FullMask, v, lane, WarpSize) }
 
-// ShuffleUp returns the value v of the lane that is delta lower, or v if there is none.
+// ShuffleUp returns the value v of the lane that is delta lower, or v if there is none
+// (__shfl_up_sync).
 //
 //gpu:intrinsic
 func ShuffleUp[T Scalar](t Thread, v T, delta int) T {
 	return ShuffleUpMask(t, FullMask, v, delta, WarpSize)
 }
 
-// ShuffleDown returns the value v of the lane that is delta higher, or v if there is none.
+// ShuffleDown returns the value v of the lane that is delta higher, or v if there is none
+// (__shfl_down_sync).
 //
 //gpu:intrinsic
 func ShuffleDown[T Scalar](t Thread, v T, delta int) T {
 	return ShuffleDownMask(t, FullMask, v, delta, WarpSize)
 }
 
-// ShuffleXor returns the value v of the lane whose index is the caller's index xor mask.
+// ShuffleXor returns the value v of the lane whose index is the caller's index xor mask
+// (__shfl_xor_sync).
 //
 //gpu:intrinsic
 func ShuffleXor[T Scalar](t Thread, v T, mask int) T {
@@ -69,17 +68,17 @@ func ShuffleXorMask[T Scalar](t Thread, mask uint32, v T, lanes, width int) T {
 	return shuffle(t, "ShuffleXor", mask, v, lanes, width)
 }
 
-// All reports whether pred is true for all lanes.
+// All reports whether pred is true for all lanes (__all_sync).
 //
 //gpu:intrinsic
 func All(t Thread, pred bool) bool { return AllMask(t, FullMask, pred) }
 
-// Any reports whether pred is true for any lane.
+// Any reports whether pred is true for any lane (__any_sync).
 //
 //gpu:intrinsic
 func Any(t Thread, pred bool) bool { return AnyMask(t, FullMask, pred) }
 
-// Ballot returns a mask of the lanes for which pred is true.
+// Ballot returns a mask of the lanes for which pred is true (__ballot_sync).
 //
 //gpu:intrinsic
 func Ballot(t Thread, pred bool) uint32 { return BallotMask(t, FullMask, pred) }
@@ -99,20 +98,21 @@ func AnyMask(t Thread, mask uint32, pred bool) bool { return vote(t, "Any", mask
 //gpu:intrinsic
 func BallotMask(t Thread, mask uint32, pred bool) uint32 { return vote(t, "Ballot", mask, pred) }
 
-// ActiveMask returns a mask of the lanes that execute the call together. The hardware decides which
-// lanes these are, so the code must be correct for every subset that contains the calling lane. Run
-// returns the lanes that have not exited.
+// ActiveMask returns a mask of the lanes that execute the call together (__activemask). The
+// hardware decides which lanes these are, so the code must be correct for every subset that
+// contains the calling lane. Run returns the lanes that have not exited.
 //
 //gpu:intrinsic
 func ActiveMask(t Thread) uint32 { return activeMask(t) }
 
-// MatchAny returns a mask of the lanes whose v has the same bits. It requires sm_70.
+// MatchAny returns a mask of the lanes whose v has the same bits (__match_any_sync). It requires
+// sm_70.
 //
 //gpu:intrinsic
 func MatchAny[T Scalar](t Thread, v T) uint32 { return MatchAnyMask(t, FullMask, v) }
 
 // MatchAll returns a mask of all lanes and true if v has the same bits in all lanes, or else 0 and
-// false. It requires sm_70.
+// false (__match_all_sync). It requires sm_70.
 //
 //gpu:intrinsic
 func MatchAll[T Scalar](t Thread, v T) (uint32, bool) { return MatchAllMask(t, FullMask, v) }
@@ -127,36 +127,36 @@ func MatchAnyMask[T Scalar](t Thread, mask uint32, v T) uint32 { return matchAny
 //gpu:intrinsic
 func MatchAllMask[T Scalar](t Thread, mask uint32, v T) (uint32, bool) { return matchAll(t, mask, v) }
 
-// Reducible lists the types that the functions below reduce in one instruction (redux.sync), which
-// requires sm_80. Below sm_80 the compiler uses shuffles.
+// Reducible lists the types of ReduceAdd and the other reductions. From sm_80, a reduction is one
+// instruction (redux.sync). Below, the compiler uses shuffles.
 type Reducible interface{ ~int32 | ~uint32 }
 
-// ReduceAdd returns the sum of v over all lanes, in all lanes.
+// ReduceAdd returns the sum of v over all lanes, in all lanes (__reduce_add_sync).
 //
 //gpu:intrinsic
 func ReduceAdd[T Reducible](t Thread, v T) T { return ReduceAddMask(t, FullMask, v) }
 
-// ReduceMin returns the smallest v of all lanes, in all lanes.
+// ReduceMin returns the smallest v of all lanes, in all lanes (__reduce_min_sync).
 //
 //gpu:intrinsic
 func ReduceMin[T Reducible](t Thread, v T) T { return ReduceMinMask(t, FullMask, v) }
 
-// ReduceMax returns the largest v of all lanes, in all lanes.
+// ReduceMax returns the largest v of all lanes, in all lanes (__reduce_max_sync).
 //
 //gpu:intrinsic
 func ReduceMax[T Reducible](t Thread, v T) T { return ReduceMaxMask(t, FullMask, v) }
 
-// ReduceAnd returns the bitwise and of v over all lanes, in all lanes.
+// ReduceAnd returns the bitwise and of v over all lanes, in all lanes (__reduce_and_sync).
 //
 //gpu:intrinsic
 func ReduceAnd[T Reducible](t Thread, v T) T { return ReduceAndMask(t, FullMask, v) }
 
-// ReduceOr returns the bitwise or of v over all lanes, in all lanes.
+// ReduceOr returns the bitwise or of v over all lanes, in all lanes (__reduce_or_sync).
 //
 //gpu:intrinsic
 func ReduceOr[T Reducible](t Thread, v T) T { return ReduceOrMask(t, FullMask, v) }
 
-// ReduceXor returns the bitwise exclusive or of v over all lanes, in all lanes.
+// ReduceXor returns the bitwise exclusive or of v over all lanes, in all lanes (__reduce_xor_sync).
 //
 //gpu:intrinsic
 func ReduceXor[T Reducible](t Thread, v T) T { return ReduceXorMask(t, FullMask, v) }
