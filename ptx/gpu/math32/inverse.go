@@ -66,7 +66,12 @@ func Atan(x float32) float32 {
 	a := abs(x)
 	t := a
 	if a > 1 {
-		t = rcp(a)
+		// For larger numbers, the result is the same. One of Newton's iterations corrects rcp.
+		if a > 0x1p60 {
+			a = 0x1p60
+		}
+		t = rcpNormal(a)
+		t = fma(fma(-a, t, 1), t, t)
 	}
 	r := atanUnit(t)
 	if a > 1 {
