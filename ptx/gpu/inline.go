@@ -38,8 +38,8 @@ func SharedAddr[T any](p *T) Operand { return Operand{} }
 
 // PTX inserts instructions. The text must be a constant. In it, %0 is the first operand, %1 the
 // second, and so on, and %% is a percent sign. Each operand is a register of its Go type: .b32 for
-// int32 and uint32, .b64 for int and pointers, .f32, .f64, .b16, and .pred for bool. Braces limit
-// the scope of registers that the text declares.
+// int32 and uint32, .b64 for int and Addr, .f32, .f64, .b16, and .pred for bool. Braces limit the
+// scope of registers that the text declares.
 //
 //	gpu.PTX("add.cc.u32 %0, %2, %3; addc.u32 %1, 0, 0;",
 //		gpu.Out(&sum), gpu.Out(&carry), gpu.In(a), gpu.In(b))

@@ -41,6 +41,7 @@ type numberer struct {
 	dom    *ir.Tree
 	to     forward
 	table  map[key]*ir.Value
+	added  []key // of the table, from the root of the tree to the block
 	consts map[key]*ir.Value
 	ends   map[*ir.Block]versions
 	clock  int
@@ -48,7 +49,7 @@ type numberer struct {
 }
 
 func (g *numberer) walk(b *ir.Block) {
-	var added []key
+	added := len(g.added)
 	now := versions{}
 	if d := g.dom.Idom[b.ID]; d != nil && len(b.Preds) == 1 && b.Preds[0] == d {
 		now = g.ends[d]
@@ -80,16 +81,17 @@ func (g *numberer) walk(b *ir.Block) {
 			r = v.Args[1]
 		}
 		g.table[k] = r
-		added = append(added, k)
+		g.added = append(g.added, k)
 	}
 	g.to.term(b)
 	g.ends[b] = now
 	for _, c := range g.dom.Children[b.ID] {
 		g.walk(c)
 	}
-	for _, k := range added {
+	for _, k := range g.added[added:] {
 		delete(g.table, k)
 	}
+	g.added = g.added[:added]
 }
 
 // constant returns one value for equal constants.
