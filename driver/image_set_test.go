@@ -367,6 +367,9 @@ func TestEmbeddedModuleDoesNotDisturbACapture(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
+		if _, err := c.Embedded("linked code", []byte(linkUser), []byte(linkFunc), []byte(linkVar)); err != nil {
+			t.Error(err)
+		}
 		var g driver.CUgraph
 		if err := d.CuStreamEndCapture(s.Raw(), &g); err != nil {
 			t.Error(err)

@@ -406,3 +406,30 @@ func ExampleLinker() {
 	// cuLinkComplete: CUDA_ERROR_INVALID_SOURCE (300): Undefined reference to 'scale' in 'main.ptx'
 	// [scaled] <nil>
 }
+
+// Embedded links what it gets, knows the kernels' parameters, and names the part that lacks
+// something.
+func TestEmbeddedCodeIsLinked(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		parts := [][]byte{[]byte(linkUser), []byte(linkFunc), []byte(linkVar)}
+		m, err := c.Embedded("linked code", parts[0], parts[1:]...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := must(m.Kernel("k"))(t)
+		if p, known := k.Params(); !known || len(p) != 1 || p[0].Name != "p" {
+			t.Errorf("the parameters are %v, %v", p, known)
+		}
+		again, err := c.Embedded("linked code", parts[0], parts[1:]...)
+		if err != nil || again != m {
+			t.Errorf("the second time it is %v, %v", again, err)
+		}
+		_, err = c.Embedded("half", []byte(linkUser), parts[1])
+		if err == nil || !strings.Contains(fmt.Sprintf("%+v", err), "Undefined reference to 'g' in 'part 1 of half'") {
+			t.Errorf("without a variable, the error is %+v", err)
+		}
+		if _, err := c.Embedded("broken", []byte(linkUser), []byte("nothing")); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) || !strings.Contains(err.Error(), "part 2 of broken") {
+			t.Errorf("text that is not PTX: %v", err)
+		}
+	})
+}
