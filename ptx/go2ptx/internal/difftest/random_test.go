@@ -2,11 +2,16 @@ package difftest
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/internal/gputest"
@@ -20,14 +25,27 @@ import (
 //	PURECUDA_RANDOM_KERNELS=100000 go test -timeout 3h -run TestRandomKernels ./ptx/go2ptx/internal/difftest
 const Kernels = "PURECUDA_RANDOM_KERNELS"
 
+// HostResults is an environment variable with a folder that keeps the results of Go, so that a later
+// run with the same kernels needs none.
+const HostResults = "PURECUDA_HOST_RESULTS"
+
+// stopAtFirst is an environment variable that ends TestRandomKernels after the first wrong kernel.
+const stopAtFirst = "PURECUDA_RANDOM_STOP"
+
 // perFile is how many kernels a file has. Each file is compiled by Go and for the device.
-const perFile = 100
+var perFile uint64 = 100
+
+func init() {
+	if os.Getenv(stopAtFirst) != "" {
+		perFile = 25 // most errors are found sooner
+	}
+}
 
 func wanted(t *testing.T) (n int, seed uint64) {
 	t.Helper()
 	text := os.Getenv(Kernels)
 	if text == "" {
-		return perFile, 1
+		return int(perFile), 1
 	}
 	count, first, _ := strings.Cut(text, ":")
 	n, err := strconv.Atoi(count)
@@ -61,10 +79,7 @@ type batch struct {
 func newBatches(t *testing.T, first, end uint64) []*batch {
 	t.Helper()
 	kernels := generate(first, end)
-	host, err := randgo.Host("../../../..", kernels, first)
-	if err != nil {
-		t.Fatal(err)
-	}
+	host := hostResults(t, kernels, first)
 	if dir := os.Getenv(Save); dir != "" {
 		save(t, dir, first, host)
 	}
@@ -113,6 +128,32 @@ func compiled(kernels []*randgo.Kernel, first uint64) (all []*batch, err error) 
 	return all, nil
 }
 
+// hostResults runs the kernels as Go, or reads what an earlier run kept.
+func hostResults(t *testing.T, kernels []*randgo.Kernel, first uint64) []randgo.Result {
+	t.Helper()
+	text := randgo.File("random", kernels)
+	dir := os.Getenv(HostResults)
+	name := filepath.Join(dir, fmt.Sprintf("%d-%x.json", first, sha256.Sum256([]byte(text))))
+	var host []randgo.Result
+	if b, err := os.ReadFile(name); dir != "" && err == nil {
+		if err := json.Unmarshal(b, &host); err != nil {
+			t.Fatal(err)
+		}
+		return host
+	}
+	host, err := randgo.Host("../../../..", kernels, first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if dir != "" {
+		b, err := json.Marshal(host)
+		if err := errors.Join(err, os.WriteFile(name, b, 0o666)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return host
+}
+
 // Random kernels must give the same bits and the same faults on a device as in Go.
 func TestRandomKernels(t *testing.T) {
 	if err := randgo.Usable(); err != nil {
@@ -127,7 +168,7 @@ func TestRandomKernels(t *testing.T) {
 				all.run(t, c, m, b)
 			}
 		}
-		t.Logf("%d kernels, %d of them with barriers, shuffles and atomics, %d faults, %d wrong", n, all.converge, all.faults, all.wrong)
+		t.Logf("%d kernels, %d of them with barriers, shuffles and atomics, %d faults, %d wrong", all.kernels, all.converge, all.faults, all.wrong)
 		if 100*all.converge < 30*n || all.faults == 0 {
 			t.Errorf("%d of %d kernels converge, %d fault", all.converge, n, all.faults)
 		}
@@ -138,7 +179,19 @@ func TestRandomKernels(t *testing.T) {
 }
 
 // tally counts kernels.
-type tally struct{ faults, converge, wrong int }
+type tally struct{ kernels, faults, converge, wrong int }
+
+// timed ends the process if TestSeededErrors runs it and a kernel takes a thousand times as long as
+// others.
+func (a *tally) timed(run func() (randgo.Result, error), name string) (randgo.Result, error) {
+	if os.Getenv(stopAtFirst) != "" {
+		defer time.AfterFunc(20*time.Second, func() {
+			fmt.Printf("%s: the kernel does not end\nstopped after %d kernels, %d faults\n", name, a.kernels+1, a.faults)
+			os.Exit(3)
+		}).Stop()
+	}
+	return run()
+}
 
 // run runs a batch on a device.
 func (a *tally) run(t *testing.T, c *driver.Context, m *memory, b *batch) {
@@ -152,10 +205,11 @@ func (a *tally) run(t *testing.T, c *driver.Context, m *memory, b *batch) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		device, err := m.run(kernel, b.seeds[i])
+		device, err := a.timed(func() (randgo.Result, error) { return m.run(kernel, b.seeds[i]) }, k.Name)
 		if err != nil {
 			t.Fatalf("%s: %v", k.Name, err)
 		}
+		a.kernels++
 		if b.host[i].Fault != "" {
 			a.faults++
 		}
@@ -165,6 +219,9 @@ func (a *tally) run(t *testing.T, c *driver.Context, m *memory, b *batch) {
 		if d := difference(b.host[i], device); d != "" {
 			if a.wrong++; a.wrong <= 20 {
 				t.Errorf("%s: %s", k.Name, d)
+			}
+			if os.Getenv(stopAtFirst) != "" {
+				t.Fatalf("stopped after %d kernels, %d faults", a.kernels, a.faults)
 			}
 		}
 	}

@@ -98,6 +98,20 @@ func pairs[T any](s []T) func(func(int, T) bool) {
 
 func small(v float64) bool { return v > -1e6 && v < 1e6 }
 
+func bits32(v float32) uint32 {
+	if v != v {
+		return 5
+	}
+	return math.Float32bits(v)
+}
+
+func bits64(v float64) uint64 {
+	if v != v {
+		return 5
+	}
+	return math.Float64bits(v)
+}
+
 func toInt(v float64) int64 {
 	if small(v) {
 		return int64(v)

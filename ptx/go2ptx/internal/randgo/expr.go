@@ -145,8 +145,8 @@ func (g *gen) floatExpr(t typ, depth int) string {
 		}
 		return fmt.Sprintf("(%s * %s)", a, g.operand(t, depth-1))
 	case 8:
-		if g.chance(30) {
-			return fmt.Sprintf("(%s / %s)", a, pick(g, []string{"2", "-4", "0.125", "3"}))
+		if g.chance(50) {
+			return fmt.Sprintf("(%s / %s)", a, pick(g, []string{"2", "-4", "0.125", "3", "3", "-7"}))
 		}
 		return fmt.Sprintf("(%s / %s)", a, g.expr(t, depth-1))
 	case 14, 15:
@@ -315,8 +315,66 @@ func (g *gen) cond(depth int) string {
 	if g.chance(5) && !g.inHelper {
 		return "p.E"
 	}
+	if g.chance(20) {
+		return g.nearLimit()
+	}
 	t := g.anyType()
 	op := pick(g, []string{"<", "<=", ">", ">=", "==", "!="})
 	g.use("compare " + string(t))
 	return fmt.Sprintf("(%s %s %s)", g.expr(t, depth), op, g.operand(t, depth-1))
+}
+
+// nearLimit is a comparison of a number that has a known range with a limit of that range.
+func (g *gen) nearLimit() string {
+	g.use("comparison near the limit of a range")
+	op := pick(g, []string{"<", "<=", ">", ">=", "==", "!="})
+	t := pick(g, ints)
+	n := 2 + g.n(30)
+	limit := n - 2 + g.n(3)
+	switch g.n(20) {
+	case 14:
+		f := pick(g, floats)
+		return fmt.Sprintf("!(%s(math.Sqrt(float64(%s))) %s %s)", f, g.atom(f), pick(g, []string{"<", "<=", ">", ">="}), g.atom(f))
+	case 15:
+		w := pick(g, []typ{"int32", "int64"})
+		return fmt.Sprintf("(%s + %d %s %d)", g.atom(w), 1<<(w.bits()-2), op, g.n(100))
+	case 16:
+		return fmt.Sprintf("(int64(%s) %s int64(%s))", g.atom("uint32"), op, g.atom("uint32"))
+	case 17:
+		return fmt.Sprintf("(%s %s %s)", g.constant(t), op, g.atom(t))
+	case 18:
+		f := pick(g, floats)
+		return fmt.Sprintf("(%s %s %s)", g.constant(f), op, g.atom(f))
+	case 9:
+		k := 1 + g.n(8)
+		return fmt.Sprintf("(int32(%s>>%d) %s %d)", g.atom("uint32"), k, op, 1<<(31-k)-g.n(2))
+	case 10:
+		k := 20 + g.n(12)
+		return fmt.Sprintf("(int32(%s>>%d) %s %d)", g.atom("uint64"), k, op, pick(g, []int{0, -1, 1 << 20}))
+	case 11:
+		return fmt.Sprintf("(int64(%s) %s %d)", g.atom("uint32"), op, pick(g, []int{1<<31 - 1, 1 << 31, 1<<32 - 1, 1 << 32}))
+	case 12:
+		return fmt.Sprintf("(int(%s)*int(%s) %s %d)", g.atom("int8"), g.atom("int16"), op, pick(g, []int{0, -1, 1 << 20, -1 << 21}))
+	case 13:
+		return fmt.Sprintf("(uint32(%s)&%d %s %d)", g.atom("int16"), 1<<15+1, op, pick(g, []int{0, 1, 1 << 15, 1<<15 + 1}))
+	case 0:
+		return fmt.Sprintf("(%s%%%d %s %d)", "uint("+g.index()+")", n, op, limit)
+	case 1:
+		return fmt.Sprintf("((%s)&%d %s %d)", g.atom(t), n, op, n-g.n(2))
+	case 2:
+		return fmt.Sprintf("(%s>>%d %s %d)", g.atom("uint8"), g.n(5), op, pick(g, []int{255, 127, 63, 31, 15, 7})-g.n(2))
+	case 3: // overflows 32 bits
+		return fmt.Sprintf("(int32(%s)*int32(%s) %s %d)", g.atom("uint16"), g.atom("uint16"), op, g.n(3)-1)
+	case 4:
+		return fmt.Sprintf("(uint32(%s)<<%d %s %d)", g.atom("uint16"), 10+g.n(10), op, pick(g, []int{0, 1 << 20, 1 << 31}))
+	case 5:
+		return fmt.Sprintf("(min(int(%s), %d) %s %d)", g.atom("int8"), n, op, limit)
+	case 6:
+		return fmt.Sprintf("(max(int(%s), %d) %s %d)", g.atom("int8"), n, op, n+g.n(2))
+	case 7:
+		return fmt.Sprintf("(int(%s)-int(%s) %s %d)", g.atom("uint8"), g.atom("uint8"), op, pick(g, []int{-255, -254, 0, 254, 255, -1, 1}))
+	case 8:
+		return fmt.Sprintf("(int(%s)+int(%s) %s %d)", g.atom("int8"), g.atom("uint8"), op, pick(g, []int{-128, -127, 382, 381, 0}))
+	}
+	return fmt.Sprintf("(uint(%s)/%d %s %d)", g.atom("uint8"), n, op, 255/n-g.n(2))
 }

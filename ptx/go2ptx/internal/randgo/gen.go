@@ -94,6 +94,7 @@ func (g *gen) block(n int) {
 	for range n {
 		g.statement()
 	}
+	g.mix(v, 1)
 	g.depth--
 	g.indent--
 	g.vars, g.arrays = g.vars[:v], g.arrays[:a]
@@ -117,6 +118,8 @@ func (g *gen) kernel() {
 	g.line("r := t.ThreadX()")
 	g.line("_ = r")
 	g.vars = append(g.vars, variable{"g", "int", true}, variable{"r", "int", true})
+	g.line("sum := int64(0)")
+	own := len(g.vars)
 	g.budget = 40 + g.n(60)
 	for range 4 + g.n(7) {
 		g.statement()
@@ -130,6 +133,8 @@ func (g *gen) kernel() {
 			g.fault(thread)
 		}
 	}
+	g.mix(own, 2)
+	g.line("oi[g*%d] += sum", Ints)
 	for i := range Ints {
 		t := pick(g, ints)
 		g.line("oi[g*%d+%d] += int64(%s)", Ints, i, g.expr(t, 3))
@@ -149,4 +154,25 @@ func (g *gen) fault(thread int) {
 	g.faultOf(g.n(17))
 	g.indent--
 	g.line("}")
+}
+
+// mix adds the variables from the given one on to a sum, so that each has an effect. The last one of
+// a block is added always, the others often.
+func (g *gen) mix(from int, often int) {
+	if g.inHelper {
+		return
+	}
+	for i, v := range g.vars[from:] {
+		if from+i+1 < len(g.vars) && g.n(often+1) == 0 {
+			continue
+		}
+		switch v.t {
+		case "float32":
+			g.line("sum = sum*5 + int64(bits32(%s))", v.name)
+		case "float64":
+			g.line("sum = sum*5 + int64(bits64(%s))", v.name)
+		default:
+			g.line("sum = sum*5 + int64(%s)", v.name)
+		}
+	}
 }

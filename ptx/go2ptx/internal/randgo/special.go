@@ -8,10 +8,10 @@ import (
 // special writes a statement about memory or control that the others do not have.
 func (g *gen) special() {
 	if g.inHelper {
-		pick(g, []func(){g.complexNumbers, g.bools, g.jumps, g.guarded, g.large, g.hiddenConstant, g.hiddenConstant, g.strings, g.halves})()
+		pick(g, []func(){g.complexNumbers, g.computed, g.copyClear, g.tables, g.bools, g.jumps, g.guarded, g.large, g.hiddenConstant, g.hiddenConstant, g.strings, g.halves})()
 		return
 	}
-	pick(g, []func(){g.complexNumbers, g.bools, g.jumps, g.guarded, g.large, g.hiddenConstant, g.hiddenConstant, g.hiddenConstant, g.strings, g.vector, g.vector, g.atomic, g.atomic, g.atomic,
+	pick(g, []func(){g.complexNumbers, g.computed, g.copyClear, g.tables, g.bools, g.jumps, g.guarded, g.large, g.hiddenConstant, g.hiddenConstant, g.hiddenConstant, g.strings, g.vector, g.vector, g.atomic, g.atomic, g.atomic,
 		g.fence, g.cached, g.views, g.variables, g.alias, g.alias, g.sums, g.copies, g.halves, g.severalResults})()
 }
 
@@ -74,7 +74,7 @@ func (g *gen) guarded() {
 			slices = append(slices, a)
 		}
 	}
-	kind := g.n(5)
+	kind := g.n(6)
 	if len(slices) == 0 && kind == 0 {
 		kind = 1
 	}
@@ -101,6 +101,15 @@ func (g *gen) guarded() {
 		c := g.fresh("v")
 		g.line("%s := %s", c, g.expr("int32", 1))
 		g.line("if %s >= 0 { %s %s= %s }", c, v, pick(g, []string{"<<", ">>"}), c)
+	case 4:
+		g.use("guarded assertion")
+		f := g.fresh("v")
+		g.line("%s := %s", f, g.expr("float64", 1))
+		if g.inHelper {
+			g.line("if %s > 2 { if !(%s > 1) { panic(\"smaller\") } }", f, f)
+		} else {
+			g.line("if %s > 2 { gpu.Assert(t, %s > 1, \"smaller\") }", f, f)
+		}
 	default:
 		g.use("guarded pointer")
 		q := g.fresh("q")
@@ -121,7 +130,7 @@ func (g *gen) large() {
 	g.line("%s := %s", b, a)
 	g.line("%s[%s&63] = %s", a, g.index(), g.expr(t, 1))
 	v := g.fresh("v")
-	g.line("%s := %s[%s&63]", v, b, g.index())
+	g.line("%s := %s[%s&63] - %s[0]", v, b, g.index(), b)
 	if g.chance(50) {
 		g.line("%s = [80]%s{%d: %s}", a, t, g.n(80), g.expr(t, 1))
 	}
@@ -162,8 +171,10 @@ func (g *gen) hiddenConstant() {
 	if g.chance(50) {
 		g.line("for i := range %s { %s[%s|%d] += %s(i) }", g.turns(), a, zero(), g.n(4), t)
 	}
-	g.line("%s := %s[%s|%d] - %s[%s|%d]", v, a, zero(), g.n(4), a, zero(), g.n(4))
+	u := g.fresh("v")
+	g.line("%s, %s := %s[%s|%d], %s[%s|%d]", v, u, a, zero(), g.n(4), a, zero(), g.n(4))
 	g.add(v, t)
+	g.add(u, t)
 }
 
 func (g *gen) strings() {
@@ -519,4 +530,57 @@ func (g *gen) halves() {
 		g.line("%s := gpu.AtomicAdd(&%s[r], num.To[num.F16](%s)).Float32() + %s[r].Float32()", v, a, g.atom("int16"), a)
 	}
 	g.add(v, "float32")
+}
+
+// computed writes operations that the compiler computes, because their operands are known although
+// they are variables.
+func (g *gen) computed() {
+	g.use("computed from constants")
+	v, a, b := g.fresh("v"), g.fresh("v"), g.fresh("v")
+	t, u := pick(g, ints), pick(g, ints)
+	g.line("%s := %s", v, g.expr(t, 1))
+	g.line("%s := %s(%s)", a, u, g.constant(u))
+	if g.chance(30) {
+		g.line("if %s { %s++ }", g.cond(1), a)
+	}
+	g.line("%s := uint(%d)", b, pick(g, []int{1, 3, 7, 8, 15, 31, 32, 33, 40, 63, 64, 65}))
+	g.line("_, _ = %s, %s", a, b)
+	g.line("%s += %s(%s << %s) ^ %s(%s >> %s)", v, t, a, b, t, a, b)
+	g.line("%s ^= %s(%s %s (%s(%s) | 1))", v, t, a, pick(g, []string{"/", "%"}), u, b)
+	switch g.n(5) {
+	case 0:
+		g.line("%s += %s(int64(%s)) - %s(uint32(%s))", v, t, a, t, a)
+	case 1:
+		g.line("if uint64(%s) %s uint64(int32(%s)) { %s++ }", a, pick(g, []string{"<", ">", "=="}), a, v)
+	case 2:
+		g.line("%s += %s(min(%s, %s(%s&7))) * 3", v, t, a, u, b)
+	case 3:
+		g.line("%s -= %s(bits.LeadingZeros32(uint32(%s)) + bits.OnesCount64(uint64(%s)))", v, t, a, a)
+	default:
+		f, z := g.fresh("v"), g.fresh("v")
+		of := pick(g, floats)
+		g.line("%s := %s(0)", z, of)
+		g.line("%s := 1 / (%s(%s)*%s + %s)", f, of, g.atom(of), z, z)
+		g.line("if %s > 0 { %s += 7 }", f, v)
+	}
+	g.add(v, t)
+}
+
+// tables writes loads from tables of constants.
+func (g *gen) tables() {
+	g.use("tables")
+	v, w := g.fresh("v"), g.fresh("v")
+	i, k := g.index()+"&3", g.n(4)
+	g.line("%s := int(heights[%d]) - int(heights[%s]) + int(primes[%d])", v, k, i, g.n(12))
+	g.line("%s := boxes[%d].V + int64(boxes[(%s)%%3].U)", w, g.n(3), g.asUint(i))
+	g.add(v, "int")
+	g.add(w, "int64")
+	if !g.inHelper {
+		a := pick(g, g.arrays[:6])
+		s, q, x := g.fresh("s"), g.fresh("q"), g.fresh("v")
+		g.line("%s := %s[%d:%d][%d:]", s, a.name, g.n(9), 40+g.n(9), 1+g.n(9))
+		g.line("%s := &%s[%d:][%d]", q, s, g.n(5), g.n(5))
+		g.line("%s := *%s - %s[%d]", x, q, s, g.n(9))
+		g.add(x, a.elem)
+	}
 }

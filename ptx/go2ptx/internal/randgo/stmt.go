@@ -56,9 +56,13 @@ func (g *gen) add(name string, t typ) {
 func (g *gen) declare() {
 	t := g.anyType()
 	v := g.fresh("v")
-	if g.chance(20) {
+	switch k := g.n(100); {
+	case k < 10:
 		g.line("var %s %s", v, t)
-	} else {
+	case k < 20: // operations on it are computed by the compiler
+		g.use("variable with a constant value")
+		g.line("%s := %s(%s)", v, t, g.constant(t))
+	default:
 		g.line("%s := %s", v, g.expr(t, 3))
 	}
 	g.add(v, t)
@@ -466,11 +470,12 @@ func (g *gen) copyClear() {
 		return
 	}
 	a := pick(g, of)
-	switch g.n(3) {
+	defer func() { g.checksum(a) }()
+	switch g.n(4) {
 	case 0:
 		g.use("clear")
 		g.line("clear(%s[%d:])", a.name, g.n(a.len))
-	case 1:
+	case 1, 2:
 		g.use("copy that overlaps")
 		g.line("copy(%s[%d:], %s[:%d])", a.name, g.n(a.len), a.name, 1+g.n(a.len))
 	default:
@@ -483,4 +488,12 @@ func (g *gen) copyClear() {
 		}
 		g.arrays = append(g.arrays, array{name: b, elem: a.elem, len: a.len})
 	}
+}
+
+// checksum computes a value from all elements of an array.
+func (g *gen) checksum(a array) {
+	v := g.fresh("v")
+	g.line("%s := %s", v, g.expr(a.elem, 1))
+	g.line("for i := range %s { %s = %s - %s[i] + %s(i) }", a.name, v, v, a.name, a.elem)
+	g.add(v, a.elem)
 }
