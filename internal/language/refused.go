@@ -129,6 +129,7 @@ var Refused = []Refusal{
 	{Code: "x[0] = /**/gpu.ShuffleXorMask(t, ^uint32(0), x[0], 1, 3)", Error: "gpu.ShuffleXorMask: the width is not a power of two up to 32: use 1, 2, 4, 8, 16 or 32"},
 	{Code: "s := gpu.Shared[[2]int8](t); /**/gpu.CopyAsync(t, &s[0], (*int8)(&b[0]))", Decls: "var b [1]int8", Error: "gpu.CopyAsync: the type has a size other than 4, 8 and 16 bytes: copy elements of such a size"},
 	{Code: "if t.ThreadX() < 7 { /**/t.Sync() }; x[0]++", Error: "only some threads of a block reach this barrier: move it out of the condition in line 13"},
+	{Code: "s := gpu.Shared[[1 << 20]int32](t); s[n] = 1; x[0] = s[1]", Error: "kernel k has 4194304 bytes of .shared variables; at most 167936 are allowed for any GPU: use less, or gpu.DynamicShared"},
 	{Code: "_ = f10(n)", Decls: explosion(), Error: "the kernel is too large when all calls are inlined: mark large functions with //gpu:noinline"},
 	{Code: "/**/t.WaitGroup(n)", Error: "the argument n of gpu.Thread.WaitGroup must be a constant: choose between calls with a switch"},
 }

@@ -131,19 +131,19 @@ func (m *mutator) changeExpr() {
 		}
 		return
 	}
-	// A tree with a loop has no text.
-	if from := *pick(m, m.exprs); !contains(from, *to) {
-		*to = from
+	if e, err := parser.ParseExpr(textOf(*pick(m, m.exprs))); err == nil {
+		*to = e
 	}
 }
 
-func contains(tree, part ast.Node) bool {
-	found := false
-	ast.Inspect(tree, func(n ast.Node) bool {
-		found = found || n == part
-		return !found
-	})
-	return found
+// textOf is the text of a part of a tree. Parts are copied as text, because a part of itself has
+// none.
+func textOf(n ast.Node) string {
+	var b bytes.Buffer
+	if format.Node(&b, token.NewFileSet(), n) != nil {
+		return ""
+	}
+	return b.String()
 }
 
 func (m *mutator) changeBlock() {
@@ -159,14 +159,10 @@ func (m *mutator) changeBlock() {
 		}
 	case 1:
 		if from := *pick(m, m.blocks); len(from) > 0 {
-			if s := pick(m, from); !slices.ContainsFunc(*b, func(o ast.Stmt) bool { return contains(s, o) }) {
-				*b = slices.Insert(*b, at, s)
-			}
+			*b = slices.Insert(*b, at, parsed(textOf(pick(m, from)))...)
 		}
 	default:
-		if list := parsed(pick(m, statements)); list != nil {
-			*b = slices.Insert(*b, at, list...)
-		}
+		*b = slices.Insert(*b, at, parsed(pick(m, statements))...)
 	}
 }
 

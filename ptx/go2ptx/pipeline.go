@@ -1,11 +1,13 @@
 package go2ptx
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/purecuda/cuda/ptx"
+	"github.com/purecuda/cuda/ptx/build"
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/emit"
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/launch"
@@ -56,16 +58,39 @@ func compile(p *source.Program, cfg Config) (*compiled, error) {
 	o := emit.Options{Target: cfg.Target, Lines: lines}
 	c.text, err = emit.Emit(m, o).Text()
 	if err != nil {
-		for _, p := range emit.AsmProblems(m, o) {
-			pos, _ := outside(m, p.Pos)
-			errs.Add(tokenPosition(m, pos), "inline PTX is not correct: %s: see the PTX ISA for the forms of instructions", p.Err)
-		}
-		if err := errs.Err(); err != nil {
+		if err := explained(m, o, err); err != nil {
 			return nil, err
 		}
 		return nil, fmt.Errorf("go2ptx: the compiler made PTX that is not correct: %w", err)
 	}
 	return c, nil
+}
+
+// explained returns errors for what the source caused: inline PTX, and kernels that need too much.
+func explained(m *ir.Module, o emit.Options, err error) error {
+	var errs Errors
+	for _, p := range emit.AsmProblems(m, o) {
+		pos, _ := outside(m, p.Pos)
+		errs.Add(tokenPosition(m, pos), "inline PTX is not correct: %s: see the PTX ISA for the forms of instructions", p.Err)
+	}
+	var list build.Errors
+	errors.As(err, &list)
+	for _, e := range list {
+		advice, ok := "", false
+		switch {
+		case strings.Contains(e.Problem, "bytes of .shared variables"):
+			advice, ok = "use less, or gpu.DynamicShared", true
+		case strings.Contains(e.Problem, "bytes of parameters"):
+			advice, ok = "pass a slice or a pointer", true
+		}
+		problem, _, _ := strings.Cut(e.Problem, ": declare")
+		for _, f := range m.Funcs {
+			if ok && f.Kernel && f.Name == e.In {
+				errs.Add(tokenPosition(m, f.Pos), "%s: %s", problem, advice)
+			}
+		}
+	}
+	return errs.Err()
 }
 
 func (c *compiled) totals(kernel string) totals {

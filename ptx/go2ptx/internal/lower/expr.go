@@ -131,7 +131,7 @@ func (f *frame) deref(n ast.Node, p val) loc {
 	t := pt.Elem()
 	switch x := p.leaves[0].(type) {
 	case place:
-		return loc{typ: t, v: x.v, off: x.off}
+		return loc{typ: t, v: x.v, off: x.off, none: x.v.refused}
 	case *ir.Value:
 		x = f.resolve(x)
 		f.at(n)

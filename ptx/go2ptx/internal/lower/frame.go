@@ -101,7 +101,7 @@ func (f *frame) newVar(name string, t types.Type, pos token.Pos, tag int) *varia
 	v.mem = lay.big() || f.l.inMemory[v.id]
 	if lay.big() && lay.static() {
 		f.l.errorf(pos, "func-in-memory")
-		v.lay, v.mem = f.l.layout(types.NewTuple()), false
+		v.lay, v.mem, v.refused = f.l.layout(types.NewTuple()), false, true
 	}
 	return v
 }
@@ -130,7 +130,7 @@ func (f *frame) declare(obj types.Object, t types.Type, v val) *variable {
 	return x
 }
 
-func (f *frame) whole(v *variable) loc { return loc{typ: v.typ, v: v} }
+func (f *frame) whole(v *variable) loc { return loc{typ: v.typ, v: v, none: v.refused} }
 
 // temp makes a variable of the compiler.
 func (f *frame) temp(name string, t types.Type, pos token.Pos, tag int, v val) *variable {

@@ -112,7 +112,7 @@ func (f *frame) sliceElement(x val, elem types.Type, i *ir.Value, check bool) lo
 		if i.Aux < 0 || i.Aux > int64(p.v.lay.leaves) || off+e.leaves > p.v.lay.leaves {
 			return loc{none: true, typ: elem}
 		}
-		return loc{typ: elem, v: p.v, off: off}
+		return loc{typ: elem, v: p.v, off: off, none: p.v.refused}
 	}
 	q := f.ptrAdd(f.value(x.leaves[0]), f.mul(i, f.int(e.size)))
 	f.nonnil[q] = true

@@ -39,6 +39,8 @@ type variable struct {
 	id   varID
 	mem  bool
 	loop *loop
+	// refused means that the variable cannot exist, which was reported. It has no parts.
+	refused bool
 }
 
 // varID identifies a variable in all attempts to lower a function.

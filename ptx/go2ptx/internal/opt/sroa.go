@@ -1,6 +1,12 @@
 package opt
 
-import "github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
+)
 
 // cell is a part of a slot that every access reads or writes as a whole.
 type cell struct {
@@ -91,23 +97,22 @@ func (p *promoter) escape(values []*ir.Value) {
 	}
 }
 
+// dropOverlaps drops cells of slots that have other uses, and cells that share bytes with others.
 func (p *promoter) dropOverlaps() {
-	var drop []cell
-	for a := range p.cells {
-		size := int64(p.f.Slots[a.slot].Size)
-		if p.bad[a.slot] || a.offset < 0 || a.offset+int64(a.mem.Size()) > size {
-			drop = append(drop, a)
-			continue
+	list := slices.SortedFunc(maps.Keys(p.cells), func(a, b cell) int {
+		return cmp.Or(cmp.Compare(a.slot, b.slot), cmp.Compare(a.offset, b.offset), cmp.Compare(a.mem, b.mem))
+	})
+	end := int64(0) // of the cells before in the same slot
+	for i, c := range list {
+		if i == 0 || list[i-1].slot != c.slot {
+			end = 0
 		}
-		for b := range p.cells {
-			if a != b && a.slot == b.slot && a.offset < b.offset+int64(b.mem.Size()) && b.offset < a.offset+int64(a.mem.Size()) {
-				drop = append(drop, a)
-				break
-			}
+		last := c.offset + int64(c.mem.Size())
+		next := i+1 < len(list) && list[i+1].slot == c.slot && list[i+1].offset < last
+		if p.bad[c.slot] || c.offset < 0 || last > int64(p.f.Slots[c.slot].Size) || c.offset < end || next {
+			delete(p.cells, c)
 		}
-	}
-	for _, c := range drop {
-		delete(p.cells, c)
+		end = max(end, last)
 	}
 }
 
