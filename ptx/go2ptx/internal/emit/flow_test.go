@@ -134,6 +134,24 @@ func TestCyclesOfCallsAreIndirect(t *testing.T) {
 	}
 }
 
+// Ptxas crashes if setp.eq compares the result of a lop3.
+func TestResultsOfLop3AreComparedWithNe(t *testing.T) {
+	m := &ir.Module{}
+	b, p := perThread(m, 1)
+	l := b.Asm("lop3.b32 $0, %0, %1, %2, 128;", 0, ir.TI32, b.Load(ir.M32, p, 0), b.Load(ir.M32, p, 4), b.I32(-1))
+	zero, end := b.Block(), b.Block()
+	b.B.If(b.Cmp(ir.Eq, l, b.I32(0)), zero, end)
+	b.Set(zero)
+	b.Store(ir.M32, p, 0, b.I32(9))
+	b.B.Jump(end)
+	b.Set(end)
+	b.B.Ret()
+	expect(t, m, 2, []uint64{1<<32 | 2, 3<<32 | 1}, []uint64{1<<32 | 9, 3<<32 | 1})
+	if src := string(text(t, m, emit.Options{})); strings.Contains(src, "setp.eq") || !strings.Contains(src, "setp.ne") {
+		t.Error(src)
+	}
+}
+
 // All widths, vectors, spaces, offsets and casts of addresses.
 func TestMemory(t *testing.T) {
 	m := &ir.Module{Vars: []*ir.Var{

@@ -98,7 +98,22 @@ func (x *fn) compare(v *ir.Value) {
 	if cond >= ir.ULt {
 		types = unsignedTypes
 	}
+	if cond == ir.Eq && (ofLop3(a) || ofLop3(b)) {
+		x.op("setp.ne."+types[a.Type.Kind], x.reg(v), x.operand(a), x.operand(b))
+		x.op("not.pred", x.reg(v), x.reg(v))
+		return
+	}
 	x.op("setp."+condNames[cond]+"."+types[a.Type.Kind], x.reg(v), x.operand(a), x.operand(b))
+}
+
+// ofLop3 reports whether a value is a result of inline PTX with lop3. Ptxas 12.4 to 13.0 crash if
+// setp.eq compares the result of a lop3 with 0 for a branch. With setp.ne they do not.
+func ofLop3(v *ir.Value) bool {
+	v = resolve(v)
+	if v.Op == ir.OpExtract {
+		v = v.Args[0]
+	}
+	return v.Op == ir.OpAsm && strings.Contains(v.Sym, "lop3")
 }
 
 func (x *fn) other(v *ir.Value) {
