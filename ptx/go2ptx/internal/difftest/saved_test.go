@@ -52,7 +52,7 @@ func want(r randgo.Result) string {
 
 // assembled returns what ptxas makes of the text for a GPU. Without ptxas it returns the text, and the
 // driver then compiles it.
-func assembled(t *testing.T, d driver.Device, text []byte) ([]byte, error) {
+func assembled(t *testing.T, d driver.Device, text []byte, flags ...string) ([]byte, error) {
 	t.Helper()
 	ptxas, err := exec.LookPath("ptxas")
 	if err != nil || path.Base(t.Name()) != "gpu" {
@@ -67,7 +67,7 @@ func assembled(t *testing.T, d driver.Device, text []byte) ([]byte, error) {
 	if err := os.WriteFile(in, text, 0o666); err != nil {
 		return nil, err
 	}
-	if said, err := exec.Command(ptxas, fmt.Sprintf("-arch=sm_%d%d", major, minor), in, "-o", out).CombinedOutput(); err != nil {
+	if said, err := exec.Command(ptxas, append(flags, fmt.Sprintf("-arch=sm_%d%d", major, minor), in, "-o", out)...).CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("ptxas: %w: %s", err, said)
 	}
 	return os.ReadFile(out)
@@ -156,8 +156,34 @@ func (a *replay) run(t *testing.T, b *batch, s saved) {
 		}
 		if got, w := want(r), s.Want[n-s.First]; got != w && !sameFault(w, r.Fault) {
 			if a.wrong++; a.wrong <= 20 {
-				t.Errorf("k%d: got %s, want %s", n, got, w)
+				t.Errorf("k%d: got %s, want %s; %s", n, got, w, a.unoptimized(t, b, n, r))
 			}
 		}
 	}
+}
+
+// unoptimized says what a kernel with wrong results does if ptxas does not optimize, and writes the
+// results beside Go's.
+func (a *replay) unoptimized(t *testing.T, b *batch, seed uint64, wrong randgo.Result) string {
+	t.Helper()
+	name := fmt.Sprintf("k%d", seed)
+	err := os.WriteFile(filepath.Join(os.Getenv(Save), name+".wrong"), wrong.Outputs, 0o666)
+	image, err2 := assembled(t, a.c.Device(), b.ptx, "-O0")
+	if err := errors.Join(err, err2); err != nil {
+		return err.Error()
+	}
+	mod, err := a.c.LoadModule(image)
+	if err != nil {
+		return err.Error()
+	}
+	defer mod.Close()
+	k, err := mod.Kernel(name)
+	if err != nil {
+		return err.Error()
+	}
+	r, err := a.m.run(k, seed)
+	if err != nil {
+		return err.Error()
+	}
+	return "with ptxas -O0: " + want(r)
 }
