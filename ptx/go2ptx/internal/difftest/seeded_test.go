@@ -29,9 +29,9 @@ type seeded struct {
 	old, new   string
 }
 
-func readSeeded(t *testing.T) []seeded {
+func readSeeded(t *testing.T, name string) []seeded {
 	t.Helper()
-	b, err := os.ReadFile("testdata/seeded.txt")
+	b, err := os.ReadFile("testdata/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,10 +71,11 @@ func (e seeded) apply() (string, error) {
 
 // The list has at least 100 different errors, and each still fits the compiler's source.
 func TestSeededErrorsApply(t *testing.T) {
-	all := readSeeded(t)
+	all := readSeeded(t, "seeded.txt")
 	if len(all) < 100 {
 		t.Errorf("%d errors", len(all))
 	}
+	all = append(all, readSeeded(t, "missed.txt")...)
 	seen := map[string]bool{}
 	for _, e := range all {
 		text, err := e.apply()
@@ -98,7 +99,7 @@ func TestSeededErrors(t *testing.T) {
 		t.Skip(err)
 	}
 	kernels, which, _ := strings.Cut(text, ":")
-	all := choose(t, readSeeded(t), which)
+	all := choose(t, readSeeded(t, "seeded.txt"), which)
 	results := os.Getenv(HostResults)
 	if results == "" {
 		results = t.TempDir()

@@ -234,3 +234,17 @@ func TestOverflowingCounter(t *testing.T) {
 		}
 	}
 }
+
+// A comparison and its negation both exchange their operands when the first becomes a constant.
+func TestNegationHasItsOwnOperands(t *testing.T) {
+	b := irtest.Kernel(&ir.Module{}, "k", ir.MPtr)
+	p := b.Param(0)
+	zero := b.Op(ir.OpSub, ir.TI32, b.Load(ir.M32, p, 0), b.Load(ir.M32, p, 0))
+	less := b.Op(ir.OpICmp, ir.TBool, zero, b.Load(ir.M32, p, 8))
+	less.Aux = int64(ir.ULt)
+	not := b.Op(ir.OpNot, ir.TBool, less)
+	b.Store(ir.M32, p, 16, b.Op(ir.OpSelect, ir.TI32, less, b.Load(ir.M32, p, 20), b.I32(2)))
+	b.Store(ir.M32, p, 24, b.Op(ir.OpSelect, ir.TI32, not, b.Load(ir.M32, p, 28), b.I32(4)))
+	b.B.Ret()
+	counts(t, optimised(t, b.F), map[string]int{"icmp.ugt": 1, "icmp.ule": 1, "icmp.uge": 0})
+}

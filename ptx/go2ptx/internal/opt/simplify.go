@@ -192,9 +192,9 @@ func (s *simplifier) logic(v *ir.Value) *ir.Value {
 		case a.Op == ir.OpNot:
 			return a.Args[0]
 		case a.Op == ir.OpICmp:
-			return s.op(ir.OpICmp, t, int64(inverse[a.Aux]), a.Args...)
+			return s.op(ir.OpICmp, t, int64(inverse[a.Aux]), a.Args[0], a.Args[1])
 		case a.Op == ir.OpFCmp && ir.Cond(a.Aux) <= ir.Ne:
-			return s.op(ir.OpFCmp, t, int64(inverse[a.Aux]), a.Args...)
+			return s.op(ir.OpFCmp, t, int64(inverse[a.Aux]), a.Args[0], a.Args[1])
 		}
 		return nil
 	}

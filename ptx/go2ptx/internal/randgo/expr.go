@@ -331,7 +331,15 @@ func (g *gen) nearLimit() string {
 	t := pick(g, ints)
 	n := 2 + g.n(30)
 	limit := n - 2 + g.n(3)
-	switch g.n(20) {
+	switch g.n(25) {
+	case 19, 20:
+		return fmt.Sprintf("(int64(%s)+int64(%s) %s %d)", g.atom("uint32"), g.narrow("uint8"), op, pick(g, []int{1 << 31, 1<<31 - 1, 1<<32 - 1, 1 << 32, 1<<31 + 300}))
+	case 21:
+		return fmt.Sprintf("(int(%s)/max(int(%s), %d) %s %d)", g.narrow("uint8"), g.narrow("uint8"), 1+g.n(3), op, g.n(60))
+	case 22:
+		return fmt.Sprintf("(func(c bool) int { if c { return %d }; return %d }(%s %s %s) %s %d)", n, 7*n, g.atom(t), op, g.constant(t), pick(g, []string{"<", ">"}), 3*n)
+	case 23:
+		return fmt.Sprintf("(int32(%s)*int32(%s) %s 0)", g.narrow("uint16"), g.narrow("uint16"), pick(g, []string{"<", ">="}))
 	case 14:
 		f := pick(g, floats)
 		return fmt.Sprintf("!(%s(math.Sqrt(float64(%s))) %s %s)", f, g.atom(f), pick(g, []string{"<", "<=", ">", ">="}), g.atom(f))
@@ -354,27 +362,35 @@ func (g *gen) nearLimit() string {
 	case 11:
 		return fmt.Sprintf("(int64(%s) %s %d)", g.atom("uint32"), op, pick(g, []int{1<<31 - 1, 1 << 31, 1<<32 - 1, 1 << 32}))
 	case 12:
-		return fmt.Sprintf("(int(%s)*int(%s) %s %d)", g.atom("int8"), g.atom("int16"), op, pick(g, []int{0, -1, 1 << 20, -1 << 21}))
+		return fmt.Sprintf("(int(%s)*int(%s) %s %d)", g.narrow("int8"), g.narrow("int16"), op, pick(g, []int{0, -1, 1 << 20, -1 << 21}))
 	case 13:
-		return fmt.Sprintf("(uint32(%s)&%d %s %d)", g.atom("int16"), 1<<15+1, op, pick(g, []int{0, 1, 1 << 15, 1<<15 + 1}))
+		return fmt.Sprintf("(uint32(%s)&%d %s %d)", g.narrow("int16"), 1<<15+1, op, pick(g, []int{0, 1, 1 << 15, 1<<15 + 1}))
 	case 0:
 		return fmt.Sprintf("(%s%%%d %s %d)", "uint("+g.index()+")", n, op, limit)
 	case 1:
 		return fmt.Sprintf("((%s)&%d %s %d)", g.atom(t), n, op, n-g.n(2))
 	case 2:
-		return fmt.Sprintf("(%s>>%d %s %d)", g.atom("uint8"), g.n(5), op, pick(g, []int{255, 127, 63, 31, 15, 7})-g.n(2))
+		return fmt.Sprintf("(%s>>%d %s %d)", g.narrow("uint8"), g.n(5), op, pick(g, []int{255, 127, 63, 31, 15, 7})-g.n(2))
 	case 3: // overflows 32 bits
-		return fmt.Sprintf("(int32(%s)*int32(%s) %s %d)", g.atom("uint16"), g.atom("uint16"), op, g.n(3)-1)
+		return fmt.Sprintf("(int32(%s)*int32(%s) %s %d)", g.narrow("uint16"), g.narrow("uint16"), op, g.n(3)-1)
 	case 4:
-		return fmt.Sprintf("(uint32(%s)<<%d %s %d)", g.atom("uint16"), 10+g.n(10), op, pick(g, []int{0, 1 << 20, 1 << 31}))
+		return fmt.Sprintf("(uint32(%s)<<%d %s %d)", g.narrow("uint16"), 10+g.n(10), op, pick(g, []int{0, 1 << 20, 1 << 31}))
 	case 5:
-		return fmt.Sprintf("(min(int(%s), %d) %s %d)", g.atom("int8"), n, op, limit)
+		return fmt.Sprintf("(min(int(%s), %d) %s %d)", g.narrow("int8"), n, op, limit)
 	case 6:
-		return fmt.Sprintf("(max(int(%s), %d) %s %d)", g.atom("int8"), n, op, n+g.n(2))
+		return fmt.Sprintf("(max(int(%s), %d) %s %d)", g.narrow("int8"), n, op, n+g.n(2))
 	case 7:
-		return fmt.Sprintf("(int(%s)-int(%s) %s %d)", g.atom("uint8"), g.atom("uint8"), op, pick(g, []int{-255, -254, 0, 254, 255, -1, 1}))
+		return fmt.Sprintf("(int(%s)-int(%s) %s %d)", g.narrow("uint8"), g.narrow("uint8"), op, pick(g, []int{-255, -254, 0, 254, 255, -1, 1}))
 	case 8:
-		return fmt.Sprintf("(int(%s)+int(%s) %s %d)", g.atom("int8"), g.atom("uint8"), op, pick(g, []int{-128, -127, 382, 381, 0}))
+		return fmt.Sprintf("(int(%s)+int(%s) %s %d)", g.narrow("int8"), g.narrow("uint8"), op, pick(g, []int{-128, -127, 382, 381, 0}))
 	}
-	return fmt.Sprintf("(uint(%s)/%d %s %d)", g.atom("uint8"), n, op, 255/n-g.n(2))
+	return fmt.Sprintf("(uint(%s)/%d %s %d)", g.narrow("uint8"), n, op, 255/n-g.n(2))
+}
+
+// narrow is a number whose type is narrower than the register, often just converted to it.
+func (g *gen) narrow(t typ) string {
+	if g.chance(60) {
+		return fmt.Sprintf("%s(%s)", t, g.atom(pick(g, []typ{"int32", "uint32", "int64", "uint64"})))
+	}
+	return g.atom(t)
 }

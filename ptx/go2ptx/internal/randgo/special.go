@@ -33,9 +33,9 @@ func (g *gen) bools() {
 		g.line("%s = func(x, y bool) bool { if x { return y }; return !y && %s }(%s, %s)", a, b, a, b)
 	}
 	v := g.fresh("v")
-	t := g.anyType()
+	t := pick(g, ints)
 	g.line("%s := %s", v, g.expr(t, 1))
-	g.line("if %s || %s { %s++ }", a, b, v)
+	g.line("if %s %s %s { %s++ } else if %s { %s += 3 } else if %s { %s *= 3 }", a, pick(g, []string{"&&", "||"}), b, v, a, v, b, v)
 	g.line("if %s == %s { %s += 2 }", a, b, v)
 	g.add(v, t)
 }
@@ -74,7 +74,7 @@ func (g *gen) guarded() {
 			slices = append(slices, a)
 		}
 	}
-	kind := g.n(6)
+	kind := g.n(8)
 	if len(slices) == 0 && kind == 0 {
 		kind = 1
 	}
@@ -101,6 +101,17 @@ func (g *gen) guarded() {
 		c := g.fresh("v")
 		g.line("%s := %s", c, g.expr("int32", 1))
 		g.line("if %s >= 0 { %s %s= %s }", c, v, pick(g, []string{"<<", ">>"}), c)
+	case 5, 6:
+		g.use("comparison that another decides")
+		x, y, u := g.fresh("v"), g.fresh("v"), pick(g, ints)
+		ops := []string{"<", "<=", ">", ">=", "==", "!="}
+		g.line("%s, %s := %s, %s", x, y, g.atom(u), g.atom(u))
+		if g.chance(40) {
+			g.line("if %s { %s = %s }", g.cond(1), y, x)
+		}
+		g.line("if %s %s %s {", x, pick(g, ops), y)
+		g.line("\tif %s %s %s { %s += 3 } else { %s ^= 5 }", x, pick(g, ops), y, v, v)
+		g.line("} else if %s %s %s { %s -= 7 }", pick(g, []string{x, y}), pick(g, ops), pick(g, []string{x, y}), v)
 	case 4:
 		g.use("guarded assertion")
 		f := g.fresh("v")
