@@ -298,7 +298,7 @@ func (g *gen) atomic() {
 		g.use("atomic load and store")
 		g.line("gpu.AtomicStore(&%s, %s%s)", at, e, g.options("Relaxed", "Release"))
 		g.line("%s := gpu.AtomicLoad(&%s%s)", v, at, g.options("Relaxed", "Acquire"))
-	case kind <= 3:
+	case kind <= 4:
 		g.use("atomic compare and swap")
 		ok := g.fresh("ok")
 		old := e
@@ -307,7 +307,7 @@ func (g *gen) atomic() {
 		}
 		g.line("%s, %s := gpu.AtomicCompareAndSwap(&%s, %s, %s%s)", v, ok, at, old, g.expr(t, 1), g.options(allOrders...))
 		g.line("if %s { %s++ }", ok, v)
-	case kind == 4:
+	case kind == 5:
 		g.use("atomic exchange")
 		g.line("%s := gpu.AtomicExchange(&%s, %s%s)", v, at, e, g.options(allOrders...))
 	case t.isFloat():
