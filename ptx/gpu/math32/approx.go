@@ -11,9 +11,6 @@ import (
 
 func fma(a, b, c float32) float32 { return num.FMA(a, b, c) }
 
-// ex2 is ex2.approx: its relative error is at most 2^-22.
-func ex2(x float32) float32 { return gpu.ApproxExp2(x) }
-
 // lg2 is lg2.approx: its absolute error is at most 2^-22 for x between 0.5 and 2, and its relative error
 // is at most 2^-22 elsewhere.
 func lg2(x float32) float32 { return gpu.ApproxLog2(x) }

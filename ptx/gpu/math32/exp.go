@@ -19,15 +19,23 @@ func Exp(x float32) float32 {
 	// becomes a number between 0 and 1, so that limiting it needs no instruction.
 	const shift = magic + 127
 	part := gpu.Saturate(fma(x, log2e/253, 126.0/253))
-	t := fma(part, 253, shift-126)
+	t := gpu.FMARound(part, 253, shift-126, gpu.ToNegativeInf)
 	n := t - shift
-	// e^x = 2^n·2^r. If n was limited, r is large, and 2^r becomes infinite or tiny.
+	// e^x = 2^n·2^r, with r between 0 and 1. If n was limited, r is outside, and 2^r becomes infinite or
+	// tiny.
 	r := fma(x, log2eLow, fma(x, log2e, -n))
 	return float32(ex2Normal(r) * math.Float32frombits(math.Float32bits(t)<<23))
 }
 
 // Exp2 returns 2 to the power of x.
-func Exp2(x float32) float32 { return ex2(x) }
+func Exp2(x float32) float32 {
+	// For a subnormal result, the instruction squares that for x/2, which doubles the error.
+	more, scale := float32(0), float32(1)
+	if x < -126 {
+		more, scale = 32, 0x1p-32
+	}
+	return float32(ex2Normal(x+more) * scale)
+}
 
 // Expm1 returns e to the power of x, minus 1. It is accurate for small x.
 func Expm1(x float32) float32 {

@@ -4,20 +4,23 @@ import "math"
 
 // Tanh returns the hyperbolic tangent of x.
 func Tanh(x float32) float32 {
+	// Both results are computed, which costs less than a branch that divides a warp.
 	a := abs(x)
-	if a < 0.8 {
-		s := float32(x * x)
-		p := fma(tanhC5, s, tanhC4)
-		p = fma(p, s, tanhC3)
-		p = fma(p, s, tanhC2)
-		p = fma(p, s, tanhC1)
-		p = fma(p, s, tanhC0)
-		// Adding 0 keeps the sign of a zero x: p is negative.
-		return fma(p, fma(s, x, 0), x)
-	}
 	// tanh a = 1 - 2/(e^2a + 1).
 	e := ex2Normal(float32(a * (2 * log2e)))
-	return withSign(fma(-2, rcpNormal(e+1), 1), x)
+	large := withSign(fma(-2, rcpNormal(e+1), 1), x)
+	s := float32(x * x)
+	p := fma(tanhC5, s, tanhC4)
+	p = fma(p, s, tanhC3)
+	p = fma(p, s, tanhC2)
+	p = fma(p, s, tanhC1)
+	p = fma(p, s, tanhC0)
+	// Adding 0 keeps the sign of a zero x: p is negative.
+	small := fma(p, fma(s, x, 0), x)
+	if a < 0.8 {
+		return small
+	}
+	return large
 }
 
 // expParts returns h, l and half for which e^(x+xl) is (h+l)·half², for x between -121 and 90.

@@ -87,8 +87,11 @@ func logBase(x, high, low, two, twoLow float32) float32 {
 	t := float32(float32(logPolynomial(f)*f) * f)
 	r := fma(f, low, float32(t*high))
 	r = fma(e, twoLow, r)
-	r += fma(f, high, float32(e*two))
-	return logLimits(r, x, bits)
+	// The error of the largest sum is added too.
+	whole := float32(e * two)
+	sum := fma(f, high, whole)
+	r += fma(f, high, whole-sum)
+	return logLimits(sum+r, x, bits)
 }
 
 // Log1p returns the natural logarithm of 1+x. It is accurate for small x.

@@ -27,11 +27,11 @@ func Cbrt(x float32) float32 {
 	if a < 0x1p-100 {
 		a, scale = float32(a*0x1p48), 0x1p-16
 	}
-	t := ex2Normal(float32(lg2Normal(a) * (1.0 / 3)))
-	// One of Newton's iterations: t -= (t³ - a)/(3t²).
-	s := float32(t * t)
-	d := float32(fma(s, t, -a) * rcpNormal(s))
-	t = float32(fma(d, -1.0/3, t) * scale)
+	// One of Newton's iterations, with the approximation r of 1/t²: t -= (t³ - a)·r/3.
+	r := ex2Normal(float32(lg2Normal(a) * (-2.0 / 3)))
+	t := float32(a * r)
+	d := fma(float32(t*t), -t, a)
+	t = float32(fma(float32(d*r), 1.0/3, t) * scale)
 	if a == 0 || !(a < inf()) {
 		return x
 	}
