@@ -11,10 +11,6 @@ import (
 
 func fma(a, b, c float32) float32 { return num.FMA(a, b, c) }
 
-// lg2 is lg2.approx: its absolute error is at most 2^-22 for x between 0.5 and 2, and its relative error
-// is at most 2^-22 elsewhere.
-func lg2(x float32) float32 { return gpu.ApproxLog2(x) }
-
 // rcp is rcp.approx: its relative error is at most 2^-23.
 func rcp(x float32) float32 { return gpu.ApproxRcp(x) }
 
@@ -23,6 +19,8 @@ func rcp(x float32) float32 { return gpu.ApproxRcp(x) }
 
 func ex2Normal(x float32) float32 { return gpu.ApproxExp2FTZ(x) }
 
+// lg2Normal has an absolute error of at most 2^-22 for x between 0.5 and 2, and a relative error of at
+// most 2^-22 elsewhere.
 func lg2Normal(x float32) float32 { return gpu.ApproxLog2FTZ(x) }
 
 func rcpNormal(x float32) float32 { return gpu.ApproxRcpFTZ(x) }
