@@ -11,8 +11,8 @@ import (
 )
 
 // maxZip is the largest allowed size in bytes of the zip that "go get" downloads for the
-// module. The compiler of kernels and its tests take 0.7 MB of it. The PTX of the ready kernels, 0.85 MB, leaves when they are
-// written in Go.
+// module. The compiler of kernels and its tests take 0.7 MB of it. The PTX of the ready kernels, 0.85
+// MB, leaves when they are written in Go.
 const maxZip = 4_200_000
 
 // size prints the size of the module's zip and its largest folders, and returns an error if the zip

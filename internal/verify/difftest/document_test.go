@@ -81,7 +81,7 @@ func counts(t *testing.T) string {
 
 const found = `## Behaviour observed on the GPU
 
-The PTX ISA leaves the following behaviour open, or it is easy to get wrong. The emulator behaves like the GPU.
+The following behaviour is either left open by the PTX ISA or easy to get wrong. The emulator behaves like the GPU.
 
 | instruction | behaviour of the GPU |
 |---|---|
@@ -91,7 +91,7 @@ The PTX ISA leaves the following behaviour open, or it is easy to get wrong. The
 | cvt.ftz.f16.f32 | a subnormal operand is not flushed, as .rm and .rp show |
 | cvt.rn, cvt.rz to tf32 | a NaN becomes 0x7fffe000 |
 | cvt.rna to tf32 | NaNs and infinities are truncated. After that, .satfinite subtracts one unit in the last place, even from NaNs |
-| cvt.satfinite to f16, bf16 | values that become infinite by rounding are also limited to the largest finite number |
+| cvt.satfinite to f16, bf16 | values that round to infinity are also clamped to the largest finite number |
 | .relu | −0 becomes +0 |
 | cvt.sat | the compiler rejects .sat with bf16, and between integer types if no value can be out of range |
 | min, max .xorsign.abs on f16 | the sign of a NaN operand contributes to the result's sign |

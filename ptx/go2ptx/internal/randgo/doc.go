@@ -98,6 +98,13 @@ func pairs[T any](s []T) func(func(int, T) bool) {
 
 func small(v float64) bool { return v > -1e6 && v < 1e6 }
 
+func notNaN[T float32 | float64](v T) T {
+	if v != v {
+		return 1
+	}
+	return v
+}
+
 func bits32(v float32) uint32 {
 	if v != v {
 		return 5

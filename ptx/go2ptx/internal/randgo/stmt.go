@@ -191,6 +191,10 @@ func (g *gen) rangeLoop() {
 	part := a.name
 	if a.len == 0 {
 		part = fmt.Sprintf("%s[%d:%d]", a.name, g.n(5), 5+g.n(6))
+		if !g.k.Faults { // a may be a short slice of another
+			low, high, _ := strings.Cut(part, ":")
+			part = fmt.Sprintf("%s:min(%s, cap(%s))]", low, strings.TrimSuffix(high, "]"), a.name)
+		}
 	}
 	if a.name == "p.Q" {
 		part = "p.Q"

@@ -118,7 +118,9 @@ func (g *gen) collective(v string) {
 		g.use("match")
 		t := g.anyType()
 		e := g.expr(t, 1)
-		if !t.isFloat() {
+		if t.isFloat() { // equal NaNs may have different bits
+			e = fmt.Sprintf("notNaN(%s)", e)
+		} else {
 			e = fmt.Sprintf("(%s)&3", e)
 		}
 		if g.chance(50) {
