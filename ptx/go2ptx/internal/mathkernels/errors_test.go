@@ -54,12 +54,14 @@ func measures(t testing.TB) (narrow, wide []measure) {
 	}
 	for _, f := range mathtest.Unary64s {
 		add(&wide, "math", f.Name, f.Bound, f.Exact != nil, func(got, x, _ float64) float64 {
+			f := f // errors are measured on several goroutines
 			f.F = func(float64) float64 { return got }
 			return f.Error(x)
 		})
 	}
 	for _, f := range mathtest.Binary64s {
 		add(&wide, "math", f.Name, f.Bound, f.Exact != nil, func(got, x, y float64) float64 {
+			f := f
 			f.F = func(_, _ float64) float64 { return got }
 			return f.Error(x, y)
 		})
