@@ -9,7 +9,7 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 )
 
-// asm writes the statements of an OpAsm with the registers and constants in their places.
+// asm emits the inline PTX of an OpAsm, with its operands replaced by registers and constants.
 func (x *fn) asm(v *ir.Value) {
 	var results []build.Reg
 	switch {
@@ -37,7 +37,7 @@ func (x *fn) asm(v *ir.Value) {
 	if err != nil {
 		text := err.Error()
 		if i := strings.Index(text, ": "); i >= 0 && strings.HasPrefix(text, parsed) {
-			text = text[i+2:] // without the place in the text that parse makes
+			text = text[i+2:] // drop the position, which refers to the module that parse builds around the text
 		}
 		x.fail("%s: %s", v.Sym, text)
 		return
@@ -47,7 +47,7 @@ func (x *fn) asm(v *ir.Value) {
 	}
 }
 
-// asmOperand returns an operand as text.
+// asmOperand formats an operand of inline PTX: a literal for a constant, otherwise a register.
 func (x *fn) asmOperand(v *ir.Value) string {
 	if c := resolve(v); (c.Op == ir.OpConst || c.Op == ir.OpUndef) && c.Type != ir.TBool {
 		switch c.Type.Kind {
@@ -69,7 +69,8 @@ func hex(bits uint64, digits int) string {
 	return strings.Repeat("0", digits-len(s)) + s
 }
 
-// substitute replaces $n and %n in the text.
+// substitute replaces each $n in the text with result n and each %n with argument n. It returns
+// false if the text refers to an operand that does not exist.
 func substitute(text string, result, arg func(int) (string, bool)) (string, bool) {
 	var b strings.Builder
 	for i := 0; i < len(text); {
@@ -98,10 +99,11 @@ func substitute(text string, result, arg func(int) (string, bool)) (string, bool
 	return b.String(), true
 }
 
-// parsed is the name of the text that parse makes.
+// parsed is the file name in the errors of parse.
 const parsed = "inline PTX"
 
-// parse returns the statements of a text.
+// parse returns the statements of inline PTX. The parser only accepts whole modules, so parse wraps
+// the text in a kernel.
 func parse(text string) ([]ptx.Stmt, error) {
 	m, err := ptx.Parse(parsed, []byte(".version 8.4\n.target sm_90a\n.address_size 64\n.entry f() {\n"+text+"\n}\n"))
 	if err != nil {

@@ -8,10 +8,10 @@ import (
 var scopeNames = [...]string{"gpu", "cta", "cluster", "sys"}
 var orderNames = [...]string{"relaxed", "acquire", "release", "acq_rel", "acq_rel"}
 
-// ordered reports whether atomic instructions with an order exist.
+// ordered reports whether the target has atomic instructions with a memory order (sm_70 and later).
 func (x *fn) ordered() bool { return x.m.arch >= 70 }
 
-// fence writes a fence. Before sm_70 there is membar, which is at least as strong.
+// fence emits a fence. Targets before sm_70 have only membar, which is at least as strong.
 func (x *fn) fence(o ir.Order, s ir.Scope) {
 	if o == ir.Relaxed {
 		return
@@ -27,7 +27,8 @@ func (x *fn) fence(o ir.Order, s ir.Scope) {
 	x.op("fence." + kind + "." + scopeNames[s])
 }
 
-// before writes what the order requires before the operation; after, what it requires after it.
+// before emits the fence that the memory order requires before the operation. Its counterpart,
+// after, emits the one required after it.
 func (x *fn) before(a ir.Atomic) {
 	switch {
 	case a.Order == ir.SeqCst, !x.ordered() && (a.Order == ir.Release || a.Order == ir.AcqRel):
@@ -41,8 +42,9 @@ func (x *fn) after(a ir.Atomic) {
 	}
 }
 
-// qualifiers returns order and scope of an atomic instruction as the target has them. The order of
-// a load cannot release, nor that of a store acquire.
+// qualifiers returns the memory order and scope suffixes of an atomic instruction, as far as the
+// target supports them. A load cannot have release semantics and a store cannot have acquire
+// semantics.
 func (x *fn) qualifiers(v *ir.Value) string {
 	a := v.Atomic
 	if x.ordered() {
@@ -61,12 +63,13 @@ func (x *fn) qualifiers(v *ir.Value) string {
 	case ir.ScopeCluster:
 		return ".cluster"
 	}
-	return "" // the device, which includes the block
+	return "" // device scope, which covers block scope as well
 }
 
 var rmwNames = [...]string{"add", "min", "max", "min", "max", "and", "or", "xor", "exch", "inc", "dec"}
 
-// rmwType returns the type of an atomic operation, with its rounding.
+// rmwType returns the type suffix of an atomic read-modify-write operation, including the rounding
+// modifier.
 func rmwType(op ir.RMW, m ir.Mem) string {
 	k := m.Type().Kind
 	switch op {
@@ -122,7 +125,8 @@ func (x *fn) cas(v *ir.Value) {
 	x.after(v.Atomic)
 }
 
-// cas16 compares and exchanges 16 bits, which other instructions hold extended in 32.
+// cas16 emits a 16-bit compare-and-swap. It converts the operands because the compiler keeps 16-bit
+// integers extended to 32 bits, and atom.cas.b16 takes 16-bit registers.
 func (x *fn) cas16(name string, v *ir.Value) {
 	old, next, r := x.temp(ir.F16), x.temp(ir.F16), x.temp(ir.F16)
 	x.op("cvt.u16.u32", old, x.reg(v.Args[1]))
@@ -144,7 +148,7 @@ func (x *fn) atomicSpace(v *ir.Value) bool {
 	return true
 }
 
-// Before sm_70, a volatile access stands for a relaxed one.
+// atomicLoad emits an atomic load. Before sm_70, a volatile load serves as a relaxed one.
 func (x *fn) atomicLoad(v *ir.Value) {
 	name := "ld.volatile"
 	if x.before(v.Atomic); x.ordered() {

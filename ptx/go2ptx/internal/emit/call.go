@@ -8,7 +8,8 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 )
 
-// passedTypes are the types of parameters and results of functions. A Bool is 0 or 1 in 32 bits.
+// passedTypes maps each kind to the PTX type in which functions pass parameters and results. A Bool
+// is passed as 0 or 1 in 32 bits.
 var passedTypes = map[ir.Kind]string{
 	ir.Bool: "b32", ir.I32: "b32", ir.I64: "b64", ir.Ptr: "b64", ir.F16: "b16", ir.BF16: "b16", ir.F32: "f32", ir.F64: "f64",
 }
@@ -33,7 +34,8 @@ func (x *fn) funcParams() {
 	}
 }
 
-// offsets returns where several results lie in the array that returns them, and its size.
+// offsets returns the offset of each result within the byte array in which a function returns
+// several results, and the size of that array.
 func offsets(types []ir.Type) (at []int64, size int64) {
 	for _, t := range types {
 		n := int64(max(t.Kind.Bits(), 32)) / 8
@@ -67,8 +69,8 @@ func (x *fn) call(v *ir.Value) {
 		x.fail("a call of %s, which is not in the module", v.Callee.Name)
 		return
 	}
-	// The names differ from those of the callee's declaration: in a recursive function ptxas takes
-	// the name of its own result, which may not be read.
+	// The names must differ from those in the callee's declaration. In a recursive function, ptxas
+	// would take the result's name for the function's own return parameter, which cannot be read.
 	x.b.Block(func() {
 		var args []build.Operand
 		for i, a := range v.Args {
@@ -95,8 +97,10 @@ func (x *fn) call(v *ir.Value) {
 			}
 			x.op("call", operands...)
 		} else {
-			// A direct call would be a cycle in ptxas's graph of calls. With one, ptxas 11.8 to 13.0
-			// crash for sm_90 if the only call from a kernel is in a loop that ptxas finds dead.
+			// The callee can call this function in turn, so a direct call would create a cycle in
+			// ptxas's call graph. For sm_90, ptxas 11.8 to 13.0 crashes on such a cycle if the
+			// kernel's only call into it is in a loop that ptxas considers dead. A call through a
+			// register avoids this.
 			address := x.temp(ir.I64)
 			x.op("mov.u64", address, callee)
 			x.op("call", append(operands, address, build.List(args...), x.b.Prototype(callee))...)
@@ -105,7 +109,7 @@ func (x *fn) call(v *ir.Value) {
 	})
 }
 
-// fetch reads the results of a call.
+// fetch loads the results of a call into registers.
 func (x *fn) fetch(v *ir.Value, result *build.Var) {
 	types := v.Callee.Results
 	at, _ := offsets(types)

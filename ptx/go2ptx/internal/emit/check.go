@@ -12,7 +12,7 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 )
 
-// failure is a check whose failing side is written after the function's code.
+// failure is a check whose failure path is emitted after the rest of the function.
 type failure struct {
 	v     *ir.Value
 	label build.Label
@@ -35,8 +35,8 @@ func (x *fn) check(v *ir.Value) {
 	}
 }
 
-// failures writes the failing sides of all checks. Each sets the registers of the record and goes
-// to the one place that writes the record.
+// failures emits the failure paths of all checks. Each path sets the registers for the fault record
+// and branches to shared code that writes the record.
 func (x *fn) failures() {
 	if len(x.fails) == 0 {
 		return
@@ -70,8 +70,8 @@ func (x *fn) failures() {
 	x.record(site, values)
 }
 
-// traps writes one trap for all checks. With line numbers each check has its own, because tools
-// report the line of the trap.
+// traps emits one trap for all checks. With line information, each check gets its own trap because
+// tools report the line of the trap.
 func (x *fn) traps() {
 	for i, f := range x.fails {
 		x.b.Place(f.label)
@@ -84,7 +84,7 @@ func (x *fn) traps() {
 	}
 }
 
-// The offsets of a record, which package driver reads.
+// Offsets of the fields of a fault record. Package driver reads the record.
 const (
 	recordFlag    = 0
 	recordEpoch   = 4
@@ -96,10 +96,10 @@ const (
 	recordClaimed = 72
 )
 
-// record writes the record of a failed check in the slot that the host gave, if this thread is the
-// first to claim it, and ends the thread. A thread that is late says so: a wait for its launch must
-// not end before the record of the other thread, which may be of another launch, is visible.
-// Without a slot the thread traps.
+// record emits code that fills in the fault record and ends the thread. Only the first thread to
+// claim the host's slot writes the record. A later thread notes in the slot that another thread,
+// possibly of another launch, has claimed it. A wait for the later launch must not return before
+// the other thread's record is visible. If the host provided no slot, the thread traps.
 func (x *fn) record(site build.Reg, values [3]build.Reg) {
 	fault, claim := x.m.faultVars()
 	slot, epoch, old, summary := x.temp(ir.I64), x.temp(ir.I32), x.temp(ir.I32), x.temp(ir.I64)
@@ -138,7 +138,7 @@ func (x *fn) record(site build.Reg, values [3]build.Reg) {
 	x.op("exit")
 }
 
-var _ = [1]int{}[recordThread-recordBlock-12] // the thread's index follows the block's
+var _ = [1]int{}[recordThread-recordBlock-12] // fails to compile unless the thread index directly follows the block index
 
 func (e *module) faultVars() (fault, claim *build.Var) {
 	if e.fault == nil {
@@ -148,7 +148,8 @@ func (e *module) faultVars() (fault, claim *build.Var) {
 	return e.fault, e.claim
 }
 
-// site returns the variable that says where a check is and what it checks. Equal sites share one.
+// site returns the variable that describes a check: its source position and what it checks.
+// Identical sites share a variable.
 func (e *module) site(f *ir.Func, v *ir.Value) *build.Var {
 	name := f.GoName
 	if name == "" {
@@ -173,8 +174,8 @@ func (e *module) file(p ir.Pos) string {
 	return ""
 }
 
-// outside returns where the function of package gpu was called that is inlined at a position, as
-// for a panic under gpu.Run. Other code is at its own position.
+// outside returns the position to report for p. If p is in an inlined function of package gpu, that
+// is the position of the call in user code, such as the call of gpu.Run for a panic inside it.
 func (e *module) outside(p ir.Pos) ir.Pos {
 	for p.Inline > 0 && int(p.Inline) <= len(e.ir.Inlines) && path.Dir(e.file(p)) == "ptx/gpu" {
 		p = e.ir.Inlines[p.Inline-1].At

@@ -1,4 +1,4 @@
-// Package emit writes the compiler's intermediate form as PTX.
+// Package emit translates the compiler's intermediate representation to PTX.
 package emit
 
 import (
@@ -12,28 +12,29 @@ import (
 	"github.com/purecuda/cuda/ptx/isa"
 )
 
-// Lines is how much the PTX says about the source.
+// Lines selects how much line information the PTX contains.
 type Lines uint8
 
 const (
 	NoLines      Lines = iota
-	SourceLines        // .loc
-	InlinedLines       // .loc with the calls that were inlined, which needs PTX 7.2
+	SourceLines        // .loc directives
+	InlinedLines       // .loc directives that include inlined calls, which require PTX 7.2
 )
 
 // Options configure the output.
 type Options struct {
-	// Target is the lowest target, such as "sm_80". Instructions of that target are used. Empty
-	// means the lowest target that can express the code.
+	// Target is the oldest target the PTX must support, such as "sm_80". The output may use every
+	// instruction of that target. If Target is empty, the output supports the oldest target that
+	// can express the code.
 	Target string
 	Lines  Lines
 }
 
-// defaultArch is the architecture whose instructions are used without Options.Target.
+// defaultArch selects the instructions that may be used if Options.Target is empty.
 const defaultArch = 52
 
-// Emit returns the module as PTX under construction, which holds the errors. It splits edges of the
-// functions' graphs and changes nothing else.
+// Emit translates m to a PTX module under construction, which also records the errors. Emit splits
+// critical edges in m's functions and does not change them otherwise.
 func Emit(m *ir.Module, o Options) *build.Module {
 	e := &module{ir: m, options: o, out: build.New(build.Config{MinTarget: o.Target}), arch: defaultArch,
 		sites: map[string]*build.Var{}, vars: map[*ir.Var]*build.Var{}, funcs: map[*ir.Func]*build.Func{}, callees: map[*ir.Func][]*ir.Func{}}
@@ -78,7 +79,7 @@ type module struct {
 	callees      map[*ir.Func][]*ir.Func
 }
 
-// reaches reports whether from is to, or calls it directly or through others.
+// reaches reports whether from is to or can call it, directly or through other functions.
 func (e *module) reaches(from, to *ir.Func) bool {
 	seen := map[*ir.Func]bool{from: true}
 	for todo := []*ir.Func{from}; len(todo) > 0; {
@@ -124,7 +125,7 @@ func (e *module) variable(v *ir.Var) {
 	e.vars[v] = b
 }
 
-// declare adds the function with its parameters and directives.
+// declare declares the function, its parameters and its directives in the PTX module.
 func (e *module) declare(f *ir.Func) *fn {
 	x := &fn{m: e, f: f, places: map[ir.Pos]int32{}}
 	if f.Kernel {
@@ -154,8 +155,8 @@ func (x *fn) kernelParams() {
 	}
 }
 
-// paramName returns the name of a kernel's parameter: the name in Go, which errors of launches show,
-// unless PTX or the emitted code uses that name.
+// paramName returns the PTX name of kernel parameter i. It is the parameter's name in Go, because
+// launch errors show it, unless that name conflicts with PTX or with the emitted code.
 func (x *fn) paramName(i int) string {
 	name := x.f.Params[i].Name
 	if !simpleName(name) || isa.Forms(name) != nil || x.m.declares(name) {
@@ -164,8 +165,8 @@ func (x *fn) paramName(i int) string {
 	return name
 }
 
-// simpleName reports whether a name is an identifier of PTX, and not of the kind that emitted code
-// declares: slot0, arg0.
+// simpleName reports whether a name is a valid PTX identifier that cannot conflict with the names
+// in emitted code, such as slot0 and arg0.
 func simpleName(name string) bool {
 	for i, r := range name {
 		letter := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
@@ -177,7 +178,7 @@ func simpleName(name string) bool {
 	return !slices.Contains([]string{"", "slot", "arg", "WARP_SZ", "vprintf", "cudaGraphSetConditional"}, stem)
 }
 
-// declares reports whether the module has a variable or a function with the name.
+// declares reports whether the module has a variable or function with this name.
 func (e *module) declares(name string) bool {
 	return slices.ContainsFunc(e.ir.Vars, func(v *ir.Var) bool { return v.Name == name }) ||
 		slices.ContainsFunc(e.ir.Funcs, func(f *ir.Func) bool { return f.Name == name })
@@ -206,7 +207,7 @@ func (x *fn) directives() {
 	}
 }
 
-// paramTypes are the types of scalar parameters of kernels, which launchers read.
+// paramTypes are the PTX types of scalar kernel parameters. Launchers check arguments against them.
 var paramTypes = map[ir.Mem]ptx.Type{
 	ir.MBool: ptx.U8, ir.MS8: ptx.S8, ir.MU8: ptx.U8, ir.MS16: ptx.S16, ir.MU16: ptx.U16, ir.M32: ptx.U32, ir.M64: ptx.U64,
 	ir.MF16: ptx.B16, ir.MBF16: ptx.B16, ir.MF32: ptx.F32, ir.MF64: ptx.F64, ir.MPtr: ptx.U64,

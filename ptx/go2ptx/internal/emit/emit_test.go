@@ -10,7 +10,8 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 )
 
-// text emits a module, twice, and fails the test if it is not valid or differs.
+// text emits the module twice and returns the PTX. It fails the test if the PTX is invalid or the
+// two outputs differ.
 func text(t *testing.T, m *ir.Module, o emit.Options) []byte {
 	t.Helper()
 	if err := m.Verify(); err != nil {
@@ -28,7 +29,8 @@ func text(t *testing.T, m *ir.Module, o emit.Options) []byte {
 	return a
 }
 
-// run launches kernel k with a buffer that holds the words, and returns what it holds then.
+// run launches kernel k on a buffer that contains words and returns the buffer's contents after the
+// launch.
 func run(t *testing.T, c *driver.Context, src []byte, threads int, words []uint64) []uint64 {
 	t.Helper()
 	out, err := launch(c, src, threads, words)

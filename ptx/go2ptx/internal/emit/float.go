@@ -7,8 +7,8 @@ import (
 
 var roundNames = [...]string{"rn", "rz", "rm", "rp"}
 
-// Rounding is written in each instruction: without it the driver's compiler may fuse a
-// multiplication and an addition.
+// The instructions state the rounding mode explicitly. Without it, ptxas may fuse a multiplication
+// and an addition.
 var rounded = map[ir.Op]string{ir.OpFAdd: "add.", ir.OpFSub: "sub.", ir.OpFMul: "mul.", ir.OpFDiv: "div.", ir.OpFSqrt: "sqrt.", ir.OpFMA: "fma."}
 
 func (x *fn) float(v *ir.Value) {
@@ -41,7 +41,7 @@ func (x *fn) operands(args []*ir.Value) []build.Operand {
 	return out
 }
 
-// plainFloat writes an operation of f32 or f64.
+// plainFloat emits an f32 or f64 operation.
 func (x *fn) plainFloat(v *ir.Value, r build.Reg, k ir.Kind, args []build.Operand) {
 	t := floatTypes[k]
 	switch v.Op {
@@ -60,7 +60,7 @@ func (x *fn) plainFloat(v *ir.Value, r build.Reg, k ir.Kind, args []build.Operan
 	}
 }
 
-// inReg returns the operand in a register, for instructions without immediates.
+// inReg returns the operand in a register, for instructions that do not accept immediates.
 func (x *fn) inReg(k ir.Kind, o build.Operand) build.Reg {
 	if r, ok := o.(build.Reg); ok {
 		return r
@@ -72,8 +72,9 @@ func (x *fn) inReg(k ir.Kind, o build.Operand) build.Reg {
 
 var intRounds = [...]string{"rni", "rzi", "rmi", "rpi"}
 
-// minMax is Go's min and max: PTX's return the other operand for a NaN, except in a form of f32
-// since sm_80. All order -0 below +0.
+// minMax emits Go's min or max, which return NaN if either operand is NaN. PTX's min and max return
+// the other operand, except for the .NaN form of f32 in sm_80 and later. All of them treat -0 as
+// less than +0.
 func (x *fn) minMax(name string, r build.Reg, k ir.Kind, args []build.Operand) {
 	t := floatTypes[k]
 	if k == ir.F32 && x.m.arch >= 80 {
@@ -135,8 +136,9 @@ func (x *fn) intToFloat(v *ir.Value) {
 	}
 }
 
-// floatToInt relies on PTX for saturation. NaN gives 0 by itself only from f32 to 32 bits: to 64
-// bits, and from f64, processors return the smallest integer.
+// floatToInt emits a conversion that saturates, as PTX's cvt does. Go2ptx converts NaN to 0, but
+// cvt does so only from f32 to 32-bit integers. For other types, GPUs return the smallest integer,
+// so NaN is handled separately.
 func (x *fn) floatToInt(v *ir.Value) {
 	a, to := v.Args[0], v.Type.Kind
 	from := a.Type.Kind

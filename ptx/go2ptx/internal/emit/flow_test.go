@@ -12,7 +12,7 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/irtest"
 )
 
-// perThread begins kernel k and returns the address of the thread's words.
+// perThread begins kernel k and returns the address of the current thread's words.
 func perThread(m *ir.Module, words int64) (*irtest.Builder, *ir.Value) {
 	b := irtest.Kernel(m, "k", ir.MPtr)
 	return b, b.Index(b.Param(0), b.Special("%tid.x", ir.TI64), 8*words)
@@ -33,8 +33,8 @@ func expect(t *testing.T, m *ir.Module, threads int, in, want []uint64) {
 	})
 }
 
-// The phis of a loop exchange their values. One exchange is of predicates. The exit reads the
-// values from before the last exchange.
+// The phis of this loop swap their values in each iteration, and one pair consists of predicates.
+// After the loop, the kernel reads the values from before the last swap.
 func TestPhis(t *testing.T) {
 	m := &ir.Module{}
 	b, p := perThread(m, 4)
@@ -64,8 +64,8 @@ func TestPhis(t *testing.T) {
 		[]uint64{0, 1, 2, 1, 1, 2, 3, 0, 2, 3, 1, 1, 7, 2, 3, 0})
 }
 
-// Calls pass all types, return several results, and recurse. A function is called before its
-// definition.
+// The calls pass and return all types, return several results, and recurse. One function is called
+// before its definition.
 func TestCalls(t *testing.T) {
 	m := &ir.Module{}
 	b, p := perThread(m, 4)
@@ -100,7 +100,7 @@ func TestCalls(t *testing.T) {
 	expect(t, m, 2, []uint64{5, 0, 0, 0, 2, 0, 0, 0}, []uint64{5, 120, 0x9_3c00_0001, 0x40000000, 2, 2, 0x6_3c00_0000, 0x40000000})
 }
 
-// Ptxas crashes for some cycles of direct calls, so calls within a cycle go through a register.
+// Ptxas crashes on some cycles of direct calls, so calls within a cycle are indirect.
 func TestCyclesOfCallsAreIndirect(t *testing.T) {
 	m := &ir.Module{}
 	var fs []*irtest.Builder
@@ -134,7 +134,7 @@ func TestCyclesOfCallsAreIndirect(t *testing.T) {
 	}
 }
 
-// Ptxas crashes if setp.eq compares the result of a lop3.
+// Ptxas crashes when setp.eq compares the result of lop3.
 func TestResultsOfLop3AreComparedWithNe(t *testing.T) {
 	m := &ir.Module{}
 	b, p := perThread(m, 1)
@@ -152,7 +152,7 @@ func TestResultsOfLop3AreComparedWithNe(t *testing.T) {
 	}
 }
 
-// All widths, vectors, spaces, offsets and casts of addresses.
+// TestMemory covers all access widths, vectors, state spaces, offsets and address conversions.
 func TestMemory(t *testing.T) {
 	m := &ir.Module{Vars: []*ir.Var{
 		{Name: "table", Space: ir.Const, Size: 8, Align: 8, Init: []byte{1, 2, 3, 4, 5, 6, 7, 0x88}},
@@ -197,7 +197,8 @@ func TestMemory(t *testing.T) {
 	expect(t, m, 1, make([]uint64, 8), []uint64{0, 0x8807060504030201, 0x8807_0088_0000_0007, 0x88_ffffff88, 0x10_00000014, 0x01010001, 3, 0})
 }
 
-// Every order and scope is valid for every target, and the old values add up.
+// Every memory order and scope must be accepted for every target. The old values that the atomic
+// additions return must add up.
 func TestAtomics(t *testing.T) {
 	for _, target := range []string{"", "sm_60", "sm_70", "sm_90"} {
 		m := &ir.Module{}
@@ -245,7 +246,7 @@ func TestAtomics(t *testing.T) {
 	}
 }
 
-// A failed check ends its threads and is reported with its place; others finish.
+// A failed check ends its thread and is reported with its source position. Other threads finish.
 func TestCheck(t *testing.T) {
 	m := &ir.Module{Files: []string{"a/heat.go"}}
 	b, p := perThread(m, 1)
@@ -282,7 +283,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Lines name files and inlined calls; the place of an outer call comes before its use.
+// Line directives name files and inlined calls. The position of an outer call must appear before a
+// directive that refers to it.
 func TestLines(t *testing.T) {
 	m := &ir.Module{Files: []string{"a.go", "b/c.go"}, Inlines: []ir.Inline{
 		{Func: "pkg.outer", At: ir.Pos{File: 0, Line: 3, Col: 1}},
@@ -306,8 +308,8 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// A function that is inlined twice calls another one. When code of the first chain follows code of
-// the second, the place in the outer function is named again.
+// Two inlined copies of a function both call another function. When code of the first copy follows
+// code of the second, a new .loc for the position in the outer function is required.
 func TestLinesOfTwoChains(t *testing.T) {
 	m := &ir.Module{Files: []string{"a.go"}, Inlines: []ir.Inline{
 		{Func: "pkg.outer", At: ir.Pos{Line: 3, Col: 1}},
@@ -332,7 +334,7 @@ func TestLinesOfTwoChains(t *testing.T) {
 	}
 }
 
-// Cold blocks come last, and unused arithmetic is not written.
+// Cold blocks come last, and arithmetic with unused results is not emitted.
 func TestLayout(t *testing.T) {
 	m := &ir.Module{}
 	b, p := perThread(m, 2)

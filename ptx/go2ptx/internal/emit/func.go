@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 )
 
-// fn is a function being written.
+// fn is the state while a function is emitted.
 type fn struct {
 	m       *module
 	f       *ir.Func
@@ -16,12 +16,12 @@ type fn struct {
 	params  []*build.Param
 	results *build.Param
 	slots   []*build.Var
-	regs    []build.Reg // by ID of a value
-	need    []bool      // by ID of a value: it must be in a register
+	regs    []build.Reg // indexed by value ID
+	need    []bool      // indexed by value ID: whether the value must be in a register
 	tuples  map[*ir.Value][]build.Reg
-	labels  []build.Label // by ID of a block
+	labels  []build.Label // indexed by block ID
 	fails   []failure
-	places  map[ir.Pos]int32 // the chain of calls of each position's latest .loc
+	places  map[ir.Pos]int32 // for each position, the call chain (ir.Pos.Inline) of its latest .loc
 	at      ir.Pos
 }
 
@@ -64,7 +64,7 @@ func (x *fn) emit() {
 	x.failures()
 }
 
-// layout returns the blocks in reverse postorder, the cold ones last.
+// layout returns the blocks in reverse postorder, with the cold blocks last.
 func layout(f *ir.Func) []*ir.Block {
 	var hot, cold []*ir.Block
 	for _, b := range f.ReversePostorder() {
@@ -77,8 +77,8 @@ func layout(f *ir.Func) []*ir.Block {
 	return append(hot, cold...)
 }
 
-// splitEdges puts a block on each edge from a block with several successors to a block with phis,
-// so that the copies for the phis have a place.
+// splitEdges splits the critical edges: it inserts a block on each edge from a block with several
+// successors to a block with phis. The copies for the phis go into that block.
 func splitEdges(f *ir.Func) {
 	for _, b := range f.Blocks[:len(f.Blocks):len(f.Blocks)] {
 		if len(b.Term.Succs) < 2 {
@@ -94,7 +94,8 @@ func splitEdges(f *ir.Func) {
 			mid.Preds = []*ir.Block{b}
 			b.Term.Succs[i] = mid
 			for k, p := range s.Preds {
-				// With both successors the same block, the first edge has the first place.
+				// If both successors are the same block, that block lists b twice in Preds. The
+				// order of Preds matches the order of the successors.
 				if p == b {
 					s.Preds[k] = mid
 					break
@@ -104,7 +105,7 @@ func splitEdges(f *ir.Func) {
 	}
 }
 
-// term writes the copies for phis and the end of a block.
+// term emits the copies for phis and the terminator of block b.
 func (x *fn) term(b, next *ir.Block) {
 	t := b.Term
 	x.loc(t.Pos)
@@ -155,7 +156,8 @@ func (x *fn) branch(t ir.Term, next *ir.Block) {
 	}
 }
 
-// strip removes negations.
+// strip removes negations and copies from a condition. It returns the remaining value and whether
+// it is negated.
 func strip(v *ir.Value) (base *ir.Value, not bool) {
 	for {
 		switch v.Op {
@@ -169,7 +171,8 @@ func strip(v *ir.Value) (base *ir.Value, not bool) {
 	}
 }
 
-// copies assigns to the phis of to what comes from b, all at once.
+// copies emits the moves into the phis of block to for the edge from b. The moves are semantically
+// parallel.
 func (x *fn) copies(b, to *ir.Block) {
 	var moves []move
 	for i, p := range to.Preds {
@@ -191,10 +194,10 @@ func (x *fn) copies(b, to *ir.Block) {
 
 type move struct{ dst, src *ir.Value }
 
-// parallel orders the moves so that none overwrites what a later one reads. A cycle is broken with
-// a temporary register.
+// parallel orders the moves so that no move overwrites a register that a later one reads. It breaks
+// cycles with a temporary register.
 func (x *fn) parallel(moves []move) {
-	reads := make(map[*ir.Value]int, len(moves)) // how many moves still read it
+	reads := make(map[*ir.Value]int, len(moves)) // the number of remaining moves that read the value
 	for _, m := range moves {
 		reads[m.src]++
 	}
@@ -233,7 +236,8 @@ func (x *fn) move(dst build.Reg, k ir.Kind, src build.Operand) { x.op("mov."+mov
 
 func (x *fn) temp(k ir.Kind) build.Reg { return x.b.Reg(regTypes[k]) }
 
-// resolve looks through copies. A Pin is one here, because each instruction rounds.
+// resolve follows copies to the original value. It treats OpPin as a copy because each PTX
+// instruction rounds its result anyway.
 func resolve(v *ir.Value) *ir.Value {
 	for v.Op == ir.OpCopy || v.Op == ir.OpPin {
 		v = v.Args[0]
@@ -241,7 +245,7 @@ func resolve(v *ir.Value) *ir.Value {
 	return v
 }
 
-// reg returns the register of a value. A constant gets a new one.
+// reg returns the register of a value. For a constant, it loads the constant into a new register.
 func (x *fn) reg(v *ir.Value) build.Reg {
 	v = resolve(v)
 	if v.Op == ir.OpConst || v.Op == ir.OpUndef {
@@ -258,7 +262,7 @@ func (x *fn) reg(v *ir.Value) build.Reg {
 	return x.regs[v.ID]
 }
 
-// tuple returns the registers of several results.
+// tuple returns the registers of an instruction with several results.
 func (x *fn) tuple(v *ir.Value) []build.Reg {
 	regs := x.tuples[v]
 	if regs == nil {
@@ -270,8 +274,8 @@ func (x *fn) tuple(v *ir.Value) []build.Reg {
 	return regs
 }
 
-// operand returns v as a source operand. It is an immediate if v is a constant and PTX has
-// immediates of its type, and a register otherwise.
+// operand returns v as a source operand: an immediate if v is a constant whose type has PTX
+// immediates, otherwise a register.
 func (x *fn) operand(v *ir.Value) build.Operand {
 	v = resolve(v)
 	if (v.Op == ir.OpConst || v.Op == ir.OpUndef) && v.Type.Kind.Bits() >= 32 {
@@ -280,7 +284,8 @@ func (x *fn) operand(v *ir.Value) build.Operand {
 	return x.reg(v)
 }
 
-// immediate returns a constant. An undefined value is 0, so that the output has one meaning.
+// immediate returns a constant as an immediate operand. An undefined value becomes 0 so that the
+// output is deterministic.
 func immediate(v *ir.Value) build.Operand {
 	switch v.Type.Kind {
 	case ir.F32:

@@ -5,22 +5,24 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 )
 
-// loc writes the position of the next instruction if it is not that of the last.
+// loc emits a .loc directive for position p unless p is already the current position.
 func (x *fn) loc(p ir.Pos) {
 	if x.m.options.Lines == NoLines || p.Line <= 0 || p == x.at {
 		return
 	}
 	x.at = p
 	if x.m.options.Lines == SourceLines {
-		// The line of the outermost call is in this function's own text only; the innermost says more.
+		// Without call chains, only the innermost position is useful: it is where the code really
+		// comes from.
 		x.b.Loc(x.pos(p))
 		return
 	}
 	x.inlined(p)
 }
 
-// inlined writes a position with its calls. A .loc refers to the place of a call by its position
-// only, so the latest .loc of that position must be for the same chain of calls.
+// inlined emits a .loc directive with the call chain of p. PTX identifies an inlined call by its
+// position alone. The latest .loc for that position must therefore belong to the same call chain,
+// so inlined emits it again if necessary.
 func (x *fn) inlined(p ir.Pos) {
 	defer func() { x.places[without(p)] = p.Inline }()
 	if p.Inline <= 0 || int(p.Inline) > len(x.m.ir.Inlines) {
@@ -34,7 +36,7 @@ func (x *fn) inlined(p ir.Pos) {
 	x.b.LocInlined(x.pos(p), in.Func, x.pos(in.At))
 }
 
-// without returns a position without its chain of calls.
+// without returns p without its call chain.
 func without(p ir.Pos) ir.Pos {
 	p.Inline = 0
 	return p

@@ -7,7 +7,7 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 )
 
-// memTypes are the types of loads and stores.
+// memTypes maps memory types to the type suffixes of loads and stores.
 var memTypes = map[ir.Mem]string{
 	ir.MBool: "u8", ir.MS8: "s8", ir.MU8: "u8", ir.MS16: "s16", ir.MU16: "u16", ir.M32: "b32", ir.M64: "b64",
 	ir.MF16: "b16", ir.MBF16: "b16", ir.MF32: "f32", ir.MF64: "f64", ir.MPtr: "b64",
@@ -45,8 +45,8 @@ func (x *fn) spaceCast(v *ir.Value) {
 var loadHints = map[ir.Hint]string{ir.HintCA: ".ca", ir.HintCG: ".cg", ir.HintCS: ".cs", ir.HintLU: ".lu", ir.HintCV: ".cv"}
 var storeHints = map[ir.Hint]string{ir.HintWB: ".wb", ir.HintCG: ".cg", ir.HintCS: ".cs", ir.HintWT: ".wt"}
 
-// loadName returns the instruction without its type. A hint that the space does not have is
-// dropped.
+// loadName returns the load instruction without its type suffix. It drops cache hints that the
+// state space does not support.
 func loadName(v *ir.Value) string {
 	s := space(v)
 	switch {
@@ -105,7 +105,7 @@ func (x *fn) loadScalar(name string, r build.Reg, m ir.Mem, at build.Operand) {
 	x.op("setp.ne.s32", r, t, build.Int(0))
 }
 
-// stored returns a value as memory holds it.
+// stored returns a value in its memory representation: a Bool is stored as 0 or 1.
 func (x *fn) stored(v *ir.Value) build.Operand {
 	if v.Type != ir.TBool {
 		return x.operand(v)
@@ -135,7 +135,8 @@ func (x *fn) store(v *ir.Value) {
 	x.op(fmt.Sprintf("%s.v%d.%s", name, v.N, memTypes[v.Mem]), x.memory(v), build.Vec(elems...))
 }
 
-// param reads a part of a parameter. A pointer of a kernel's parameter is generic in memory.
+// param emits the load of one part of a parameter. Kernels receive pointers as generic addresses,
+// so a pointer to another state space is converted.
 func (x *fn) param(v *ir.Value) {
 	i, part := x.paramOf(int(v.Aux))
 	if part == nil {

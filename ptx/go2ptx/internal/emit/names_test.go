@@ -11,9 +11,8 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/irtest"
 )
 
-// A kernel's parameters have their names in Go. Names of instructions, of variables and functions
-// of the module and of what emitted code declares are replaced, as are names that PTX does not
-// accept.
+// A kernel's parameters keep their Go names in PTX, with some exceptions: names of instructions,
+// names the module or the emitted code already uses, and names that PTX does not accept.
 func TestParametersHaveTheirNamesInGo(t *testing.T) {
 	names := []string{"k", "x", "rows_2", "min", "tile", "add1", "slot0", "arg", "größe", "_", "WARP_SZ", "vprintf"}
 	m := &ir.Module{}

@@ -5,9 +5,10 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 )
 
-// narrow writes an operation of f16 or bf16. Where the target has none, it is computed in f32 and
-// rounded once more, which gives the same result: f32 has more than twice the digits and two.
-// fma is computed in f64.
+// narrow emits an f16 or bf16 operation. If the target does not support it, the operation is
+// computed in f32 and the result rounded again. The double rounding is harmless because f32 has at
+// least 2p+2 bits of precision, where p is the precision of the narrow type. That does not hold for
+// fma, which is computed in f64.
 func (x *fn) narrow(v *ir.Value) {
 	r, k := x.reg(v), v.Type.Kind
 	switch {
@@ -36,7 +37,7 @@ func (x *fn) narrow(v *ir.Value) {
 	}
 }
 
-// native reports whether the target has the instruction.
+// native reports whether the target has an instruction for the operation.
 func (x *fn) native(v *ir.Value) bool {
 	add := v.Op == ir.OpFAdd || v.Op == ir.OpFSub || v.Op == ir.OpFMul
 	switch v.Type.Kind {
@@ -48,7 +49,7 @@ func (x *fn) native(v *ir.Value) bool {
 	return false
 }
 
-// widen returns an f16 or bf16 as f32.
+// widen converts an f16 or bf16 value to f32.
 func (x *fn) widen(v *ir.Value) build.Reg {
 	f, h := x.temp(ir.F32), x.reg(v)
 	if v.Type.Kind == ir.F16 {
@@ -70,8 +71,9 @@ func (x *fn) round(r build.Reg, k ir.Kind, f build.Reg) {
 	}
 }
 
-// toBF16 rounds an f32. Targets before sm_80 do it with integers: adding 0x7fff and the lowest bit
-// that stays carries into the upper half if the number rounds up.
+// toBF16 converts an f32 value to bf16. Targets before sm_80 have no such instruction, so integer
+// arithmetic does it: adding 0x7fff plus the lowest bit that is kept carries into the upper half
+// exactly if the value rounds up.
 func (x *fn) toBF16(r, f build.Reg, round ir.Round) {
 	if round > ir.RZ {
 		x.fail("a conversion to bf16 rounds to nearest or to zero")
@@ -96,8 +98,8 @@ func (x *fn) toBF16(r, f build.Reg, round ir.Round) {
 	x.op("cvt.u16.u32", r, u)
 }
 
-// oddF32 rounds an f64 to an f32 whose last bit is 1 if it is not exact. Rounding that once more
-// gives what one rounding of the f64 gives.
+// oddF32 converts an f64 value to f32 with rounding to odd: if the result is inexact, its last bit
+// is 1. Rounding the result to a narrower type is then the same as rounding the f64 value directly.
 func (x *fn) oddF32(d build.Reg) build.Reg {
 	f, back, p := x.temp(ir.F32), x.temp(ir.F64), x.temp(ir.Bool)
 	x.op("cvt.rz.f32.f64", f, d)
@@ -106,7 +108,8 @@ func (x *fn) oddF32(d build.Reg) build.Reg {
 	return x.makeOdd(f, ir.F32, p)
 }
 
-// makeOdd sets the last bit of a number that was rounded to zero, if inexact.
+// makeOdd completes rounding to odd: it sets the last bit of f, which was rounded toward zero, if
+// inexact is true.
 func (x *fn) makeOdd(f build.Reg, k ir.Kind, inexact build.Reg) build.Reg {
 	ints := ir.I32
 	if k == ir.F64 {
@@ -121,8 +124,9 @@ func (x *fn) makeOdd(f build.Reg, k ir.Kind, inexact build.Reg) build.Reg {
 	return out
 }
 
-// narrowFMA computes in f64: the product is exact there. For f16 the sum is too, or so far from a
-// tie that its rounding does not matter. For bf16 the sum is rounded to odd.
+// narrowFMA emits a fused multiply-add for f16 or bf16 in f64, where the product is exact. For f16,
+// the sum is either exact or so far from a rounding boundary that rounding it twice is harmless.
+// For bf16, the sum is rounded to odd.
 func (x *fn) narrowFMA(v *ir.Value) {
 	var d [3]build.Reg
 	for i, a := range v.Args {

@@ -7,14 +7,14 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 )
 
-// kept reports whether the instruction is written: it has an effect, or something needs its result
-// in a register.
+// kept reports whether the instruction is emitted, either for its side effects or because its
+// result is needed in a register.
 func (x *fn) kept(v *ir.Value) bool {
 	return x.need[v.ID] || v.Effects()&(ir.Writes|ir.Faults|ir.Fences|ir.Convergent|ir.Varies) != 0 || v.Op == ir.OpFence
 }
 
-// findNeeds finds the values that must be in registers. Parts of addresses that an instruction
-// absorbs need not be.
+// findNeeds finds the values that must be in registers. Address arithmetic that is folded into the
+// addressing mode of a load or store does not need a register.
 func (x *fn) findNeeds(order []*ir.Block) {
 	x.need = make([]bool, x.f.NumValues())
 	var work []*ir.Value
@@ -45,7 +45,7 @@ func (x *fn) findNeeds(order []*ir.Block) {
 	}
 }
 
-// reads calls mark with each value that the instruction reads from a register.
+// reads calls mark for each value that the instruction reads from a register.
 func (x *fn) reads(v *ir.Value, mark func(*ir.Value)) {
 	args := v.Args
 	switch v.Op {
@@ -65,7 +65,7 @@ func (x *fn) reads(v *ir.Value, mark func(*ir.Value)) {
 	}
 }
 
-// address returns the value that an address is relative to, and the offset.
+// address splits the address of a memory access into a base value and a constant offset.
 func (x *fn) address(v *ir.Value) (base *ir.Value, offset int64) {
 	base, offset = resolve(v.Args[0]), v.Aux
 	for base.Op == ir.OpPtrAdd {
@@ -81,7 +81,7 @@ func (x *fn) address(v *ir.Value) (base *ir.Value, offset int64) {
 
 func fits(offset int64) bool { return offset >= math.MinInt32 && offset <= math.MaxInt32 }
 
-// at returns the address operand of a load, a store or an atomic operation.
+// memory returns the address operand of a load, a store or an atomic operation.
 func (x *fn) memory(v *ir.Value) build.Operand {
 	base, offset := x.address(v)
 	switch {

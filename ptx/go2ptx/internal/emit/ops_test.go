@@ -13,7 +13,7 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/irtest"
 )
 
-// form is an instruction with types.
+// form is an instruction with the types of its operands.
 type form struct {
 	op    ir.Op
 	to    ir.Type
@@ -29,7 +29,7 @@ func (f form) String() string {
 var ints = []ir.Type{ir.TI32, ir.TI64}
 var floats = []ir.Type{ir.TF16, ir.TBF16, ir.TF32, ir.TF64}
 
-// forms returns every instruction that ir.Eval computes, with every type.
+// forms returns all combinations of instruction and types that ir.Eval can evaluate.
 func forms() []form {
 	var all []form
 	add := func(op ir.Op, to ir.Type, aux int64, from ...ir.Type) {
@@ -115,7 +115,7 @@ var memOf = map[ir.Kind]ir.Mem{
 	ir.Bool: ir.MBool, ir.I32: ir.M32, ir.I64: ir.M64, ir.F16: ir.MF16, ir.BF16: ir.MBF16, ir.F32: ir.MF32, ir.F64: ir.MF64,
 }
 
-// word returns interesting bits for a type.
+// word returns the bits of a random value of type t, with a preference for edge cases.
 func word(r *rand.Rand, t ir.Type) int64 {
 	bits := int64(r.Uint64())
 	if t.Kind.IsFloat() {
@@ -166,7 +166,7 @@ func isNaN(t ir.Type, bits int64) bool {
 	return bits>>mant&exp == exp && bits&(int64(1)<<mant-1) != 0
 }
 
-// Every operation, of every type and for several targets, computes what ir.Eval says.
+// For several targets, every operation on every type must compute the same result as ir.Eval.
 func TestOperations(t *testing.T) {
 	const lanes = 512
 	all := forms()

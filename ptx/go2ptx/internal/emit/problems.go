@@ -8,13 +8,14 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 )
 
-// AsmProblem is inline PTX that is not correct.
+// AsmProblem describes invalid inline PTX.
 type AsmProblem struct {
 	Pos ir.Pos
 	Err string
 }
 
-// AsmProblems returns the inline PTX that is not correct even alone, to explain why Emit failed.
+// AsmProblems returns the inline PTX in m that is invalid in itself, independently of the code
+// around it. It serves to explain why Emit failed.
 func AsmProblems(m *ir.Module, o Options) (list []AsmProblem) {
 	for _, f := range m.Funcs {
 		for _, b := range f.Blocks {
@@ -32,7 +33,7 @@ func AsmProblems(m *ir.Module, o Options) (list []AsmProblem) {
 	return list
 }
 
-// asmAlone builds a kernel that has only the one instruction.
+// asmAlone builds a kernel that consists of the inline PTX v and returns the error, if any.
 func asmAlone(f *ir.Func, v *ir.Value, o Options) error {
 	e := &module{options: o, out: build.New(build.Config{MinTarget: o.Target}), arch: defaultArch}
 	if t, ok := ptx.ParseTarget(o.Target); ok {

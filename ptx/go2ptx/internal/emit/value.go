@@ -7,7 +7,7 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 )
 
-// types are the suffixes of instructions for signed integers, unsigned integers and bits.
+// Type suffixes of instructions on signed integers, unsigned integers and untyped bits.
 var (
 	signedTypes   = map[ir.Kind]string{ir.I32: "s32", ir.I64: "s64", ir.Ptr: "s64"}
 	unsignedTypes = map[ir.Kind]string{ir.I32: "u32", ir.I64: "u64", ir.Ptr: "u64"}
@@ -15,7 +15,7 @@ var (
 	floatTypes    = map[ir.Kind]string{ir.F32: "f32", ir.F64: "f64"}
 )
 
-// binaries are the instructions with the type of their two operands.
+// binaries lists the instructions with two operands and the type suffixes they take.
 var binaries = map[ir.Op]struct {
 	name  string
 	types map[ir.Kind]string
@@ -31,7 +31,8 @@ var binaries = map[ir.Op]struct {
 	ir.OpPtrAdd: {"add.", signedTypes},
 }
 
-// unary are the instructions with one operand, whose register is as wide as the name says.
+// unary lists the conversion instructions with one operand. The suffixes of the instruction give
+// the register widths.
 var unary = map[ir.Op]string{
 	ir.OpSExt8: "cvt.s32.s8", ir.OpSExt16: "cvt.s32.s16", ir.OpSExt32: "cvt.s64.s32", ir.OpZExt32: "cvt.u64.u32", ir.OpTrunc: "cvt.u32.u64",
 }
@@ -106,8 +107,8 @@ func (x *fn) compare(v *ir.Value) {
 	x.op("setp."+condNames[cond]+"."+types[a.Type.Kind], x.reg(v), x.operand(a), x.operand(b))
 }
 
-// ofLop3 reports whether a value is a result of inline PTX with lop3. Ptxas 12.4 to 13.0 crash if
-// setp.eq compares the result of a lop3 with 0 for a branch. With setp.ne they do not.
+// ofLop3 reports whether v is the result of inline PTX that contains lop3. Ptxas 12.4 to 13.0
+// crashes when setp.eq compares such a result with 0 for a branch. It does not crash with setp.ne.
 func ofLop3(v *ir.Value) bool {
 	v = resolve(v)
 	if v.Op == ir.OpExtract {
@@ -142,7 +143,8 @@ func (x *fn) other(v *ir.Value) {
 	}
 }
 
-// selectValue writes a choice. There is no selp for predicates.
+// selectValue emits a conditional select. PTX has no selp for predicates, so those use logical
+// instructions.
 func (x *fn) selectValue(v *ir.Value) {
 	cond, not := strip(v.Args[0])
 	a, b := v.Args[1], v.Args[2]
@@ -154,7 +156,7 @@ func (x *fn) selectValue(v *ir.Value) {
 		x.op("selp."+movTypes[v.Type.Kind], x.reg(v), x.operand(a), x.operand(b), p)
 		return
 	}
-	// c&a | !c&b
+	// (p AND a) OR (NOT p AND b)
 	r, t, n := x.reg(v), x.temp(ir.Bool), x.temp(ir.Bool)
 	x.op("and.pred", t, p, x.reg(a))
 	x.op("not.pred", n, p)
@@ -176,7 +178,8 @@ func (x *fn) bitcast(v *ir.Value) {
 	}
 }
 
-// wide lists the special registers that are 64 bits wide. Others are if their names end in _64.
+// wide lists 64-bit special registers. Those whose names end in _64 are 64 bits wide as well and
+// are not listed.
 var wide = map[string]bool{"%clock64": true, "%globaltimer": true, "%gridid": true, "%current_graph_exec": true}
 
 func (x *fn) special(v *ir.Value) {

@@ -2,8 +2,8 @@ package ir
 
 import "math/bits"
 
-// Eval computes the result of an instruction without effects from the bits of its operands, as
-// constants hold them. It reports false for what it does not compute.
+// Eval computes the result of an instruction that has no side effects. Operands and result are bits
+// in the representation of constants. Eval returns false if it cannot evaluate the instruction.
 func Eval(v *Value, args []int64) (result int64, ok bool) {
 	switch {
 	case v.Op == OpSelect:
@@ -22,8 +22,8 @@ func Eval(v *Value, args []int64) (result int64, ok bool) {
 	return Canonical(v.Type.Kind, result), ok
 }
 
-// Canonical returns bits as a constant of the kind holds them: I32 is sign-extended, all others
-// zero-extended.
+// Canonical returns bits in the representation that constants of kind k use: I32 is sign-extended,
+// all other kinds are zero-extended.
 func Canonical(k Kind, bits int64) int64 {
 	switch k {
 	case Bool:

@@ -6,7 +6,7 @@ import (
 	"github.com/purecuda/cuda/ptx/num"
 )
 
-// number is a floating-point value of any kind, exact in 64 bits.
+// number decodes a floating-point value of any kind. A float64 represents all of them exactly.
 func number(k Kind, bits int64) float64 {
 	switch k {
 	case F16:
@@ -19,7 +19,7 @@ func number(k Kind, bits int64) float64 {
 	return math.Float64frombits(uint64(bits))
 }
 
-// rounded returns the bits of x, rounded to nearest.
+// rounded encodes x in kind k, rounded to nearest even.
 func rounded(k Kind, x float64) int64 {
 	switch k {
 	case F16:
@@ -66,8 +66,8 @@ func evalFloat(v *Value, args []int64) (int64, bool) {
 	return arithmetic(v.Op, to, x)
 }
 
-// arithmetic computes in 64 bits and rounds. That is exact for the smaller kinds, which have less
-// than half the digits.
+// arithmetic computes in float64 and then rounds to kind k. The double rounding is harmless for the
+// narrower kinds, whose significands are less than half as long.
 func arithmetic(op Op, k Kind, x [3]float64) (int64, bool) {
 	var r float64
 	switch op {
@@ -95,7 +95,8 @@ func arithmetic(op Op, k Kind, x [3]float64) (int64, bool) {
 	return rounded(k, r), true
 }
 
-// addOdd adds, and sets the last bit if the sum is not exact, so that it can be rounded once more.
+// addOdd adds with rounding to odd: if the sum is inexact, its last bit is set. The sum can then be
+// rounded to a narrower kind without a double-rounding error.
 func addOdd(a, b float64) float64 {
 	s := a + b
 	if math.IsInf(s, 0) || math.IsNaN(s) {
@@ -140,7 +141,7 @@ func integral(r Round, x float64) float64 {
 	return math.Ceil(x)
 }
 
-// toInt converts an integer in floating point. It saturates, and NaN is 0.
+// toInt converts a floating-point value that is an integer. It saturates, and converts NaN to 0.
 func toInt(op Op, k Kind, x float64) int64 {
 	lo, hi := -0x1p63, 0x1p63
 	switch {

@@ -1,7 +1,7 @@
 package ir
 
-// ReversePostorder returns the blocks that the entry reaches, each before those that it leads to
-// except along edges that close a loop.
+// ReversePostorder returns the blocks reachable from the entry, each before its successors, except
+// along the back edges of loops.
 func (f *Func) ReversePostorder() []*Block {
 	if len(f.Blocks) == 0 {
 		return nil
@@ -24,7 +24,8 @@ func postorder(from *Block, seen []bool, next func(*Block) []*Block) []*Block {
 	for len(stack) > 0 {
 		top := &stack[len(stack)-1]
 		if succs := next(top.b); top.i < len(succs) {
-			// From last to first, so that the first successor comes first in the reverse.
+			// Visit the successors from last to first, so that the first one comes first once the
+			// order is reversed.
 			s := succs[len(succs)-1-top.i]
 			top.i++
 			if !seen[s.ID] {
@@ -39,17 +40,17 @@ func postorder(from *Block, seen []bool, next func(*Block) []*Block) []*Block {
 	return order
 }
 
-// Tree is a dominator or postdominator tree. Slices are indexed by the ID of a block.
+// Tree is a dominator or postdominator tree. Its slices are indexed by block ID.
 type Tree struct {
 	Order    []*Block // parents before children
-	Idom     []*Block // nil for a root, and for blocks that are not in the tree
+	Idom     []*Block // nil for roots and for blocks outside the tree
 	Children [][]*Block
-	Depth    []int // -1: not in the tree
+	Depth    []int // -1 for blocks outside the tree
 
 	in, out []int
 }
 
-// Dominators returns the dominator tree of the blocks that the entry reaches.
+// Dominators returns the dominator tree of the blocks reachable from the entry.
 func (f *Func) Dominators() *Tree {
 	order := f.ReversePostorder()
 	t := newTree(f.blocks, order)
@@ -60,8 +61,8 @@ func (f *Func) Dominators() *Tree {
 	return t
 }
 
-// Postdominators returns the postdominator tree. Blocks that end the function or the thread are
-// roots; in a loop without an exit, the block that is last in reverse postorder is a root too.
+// Postdominators returns the postdominator tree. Its roots are the blocks that end the function or
+// the thread. In a loop without an exit, the last block in reverse postorder is also a root.
 func (f *Func) Postdominators() *Tree {
 	rpo := f.ReversePostorder()
 	reached, seen := make([]bool, f.blocks), make([]bool, f.blocks)
@@ -105,7 +106,8 @@ func newTree(n int, order []*Block) *Tree {
 		in: make([]int, n), out: make([]int, n)}
 }
 
-// solve is the algorithm of Cooper, Harvey and Kennedy, with a virtual root above the roots.
+// solve computes immediate dominators with the algorithm of Cooper, Harvey and Kennedy. A virtual
+// root serves as the parent of all roots.
 func (t *Tree) solve(preds func(*Block) []*Block, roots []*Block) {
 	const none, virtual = -2, -1
 	number := make([]int, len(t.Idom))
@@ -190,8 +192,8 @@ func (t *Tree) link(idom []int) {
 // Has reports whether b is in the tree.
 func (t *Tree) Has(b *Block) bool { return b.ID < len(t.in) && t.in[b.ID] > 0 }
 
-// Dominates reports whether a dominates b, or postdominates it in a postdominator tree. A block
-// dominates itself.
+// Dominates reports whether a dominates b, or postdominates it if t is a postdominator tree. A
+// block dominates itself.
 func (t *Tree) Dominates(a, b *Block) bool {
 	return t.Has(a) && t.Has(b) && t.in[a.ID] <= t.in[b.ID] && t.out[b.ID] <= t.out[a.ID]
 }
@@ -199,17 +201,17 @@ func (t *Tree) Dominates(a, b *Block) bool {
 // Loop is a natural loop.
 type Loop struct {
 	Header  *Block
-	Blocks  []*Block // header first
-	Latches []*Block // where the edges back come from
+	Blocks  []*Block // the header is first
+	Latches []*Block // sources of the back edges
 	Parent  *Loop
-	Depth   int // 1: in no other loop
+	Depth   int // nesting depth; 1 for an outermost loop
 }
 
 // Loops are the loops of a function.
 type Loops struct {
-	All []*Loop  // outer before inner
-	Of  []*Loop  // by ID of a block: the innermost, or nil
-	Odd []*Block // targets of edges back that do not dominate their source: not a natural loop
+	All []*Loop  // outer loops before inner ones
+	Of  []*Loop  // by block ID: the innermost loop that contains the block, or nil
+	Odd []*Block // targets of back edges that do not dominate the source, so their loops are irreducible
 }
 
 // Loops returns the natural loops.

@@ -1,23 +1,23 @@
 package ir
 
-// Module is a compiled package: its kernels, functions and variables.
+// Module is a compiled package, with its kernels, functions and variables.
 type Module struct {
 	Funcs []*Func
 	Vars  []*Var
-	// Externs are functions that other modules or the driver define. They have no blocks.
+	// Externs are functions defined by other modules or by the driver. They have no blocks.
 	Externs []*Func
-	Files   []string // module-relative, with slashes; Pos.File indexes it
-	// Inlines are the calls that were inlined. Pos.Inline is an index plus one.
+	Files   []string // relative to the Go module, with forward slashes; indexed by Pos.File
+	// Inlines are the inlined calls. Pos.Inline is an index into Inlines plus one.
 	Inlines []Inline
 }
 
-// Inline is a call that was inlined.
+// Inline is a call that the compiler inlined.
 type Inline struct {
-	Func string // the callee, as Go prints it
-	At   Pos    // where it was called
+	Func string // the callee's name in Go's notation
+	At   Pos    // position of the call
 }
 
-// Pos is a place in the source.
+// Pos is a position in the source.
 type Pos struct {
 	File, Line, Col int32
 	Inline          int32 // 0, or an index into Module.Inlines plus one
@@ -25,45 +25,47 @@ type Pos struct {
 
 // Func is a kernel or a device function.
 type Func struct {
-	Name    string // of the PTX
-	GoName  string // for messages: heat.step, (*T).scale
+	Name    string // name in PTX
+	GoName  string // name in messages, such as heat.step or (*T).scale
 	Kernel  bool
 	Params  []Param
 	Results []Type
-	Blocks  []*Block // the first is the entry
+	Blocks  []*Block // the first one is the entry block
 	Slots   []Slot
-	Launch  Launch // of a kernel
+	Launch  Launch // set for kernels
 	Options Options
 	Pos     Pos
 	Module  *Module
-	File    string // of an extern function: the PTX file that defines it, if not the driver
+	File    string // set for an extern function that a PTX file defines: the name of that file
 
-	values, blocks int // numbers given away
+	values, blocks int // the next free IDs
 }
 
-// Param is a parameter in the PTX. A kernel's parameter is a struct in memory of Size bytes; the
-// entry reads its parts with OpParam, whose Aux counts through the parts of all parameters.
+// Param is a parameter in the PTX. A kernel parameter is a memory block of Size bytes. OpParam
+// reads one of its parts; the instruction's Aux is an index that counts the parts of all
+// parameters.
 type Param struct {
 	Name        string
 	Size, Align int
-	Parts       []Part // of a kernel: what it reads; of a function: one
-	// Pointee is the alignment that a pointer of the first part is known to have, or 0.
+	Parts       []Part // the parts a kernel reads; a device function's parameter has exactly one
+	// Pointee is the known alignment of what the first part, a pointer, points to. It is 0 if
+	// unknown.
 	Pointee  int
 	Restrict bool
 	ReadOnly bool
 }
 
-// Part is a scalar of a parameter.
+// Part is a scalar within a parameter.
 type Part struct {
 	Offset int
 	Mem    Mem
-	Space  Space // of a pointer: what it is known to point to
+	Space  Space // for a pointer: the space it is known to point to
 }
 
-// Launch is what the directives of a kernel say.
+// Launch describes the launch bounds of a kernel, which become PTX directives.
 type Launch struct {
-	Block     [3]int // 0: not given
-	Required  bool   // .reqntid; else .maxntid
+	Block     [3]int // 0 if not specified
+	Required  bool   // whether Block becomes .reqntid instead of .maxntid
 	Cluster   [3]int
 	MinBlocks int
 	MaxRegs   int
@@ -71,26 +73,26 @@ type Launch struct {
 
 // Options change how a function is compiled.
 type Options struct {
-	NoBounds bool // no checks of indices and slices
-	Trap     bool // a failed check traps instead of leaving a record
+	NoBounds bool // omit the bounds checks of indices and slices
+	Trap     bool // a failed check traps and writes no fault record
 	NoFMA    bool
 }
 
-// Slot is a variable in local memory.
+// Slot is a variable in a thread's local memory.
 type Slot struct {
 	Name        string
 	Size, Align int
 }
 
-// Var is a variable of the module.
+// Var is a module-level variable.
 type Var struct {
 	Name        string
 	Space       Space // Global, Const or Shared
 	Size, Align int
-	Init        []byte // nil: zero
+	Init        []byte // nil means zero
 	Extern      bool   // dynamic shared memory
-	Visible     bool   // the host can find it
-	// Of a variable that the host can find: the import path and the name in Go.
+	Visible     bool   // the host can look it up by name
+	// For variables that the host can look up: the import path of the package and the name in Go.
 	Package, Object string
 }
 
@@ -98,25 +100,25 @@ type Var struct {
 type Block struct {
 	ID     int
 	Func   *Func
-	Values []*Value // phis first
-	Preds  []*Block // in the order of the phis' operands
+	Values []*Value // phis come first
+	Preds  []*Block // predecessors, in the order of the phis' operands
 	Term   Term
-	// Cold means that the block is on the way to a fault, or otherwise rare.
+	// Cold is set for blocks that are rarely executed, such as those on the path to a fault.
 	Cold bool
 }
 
-// TermKind is how a block ends.
+// TermKind is the kind of a block's terminator.
 type TermKind uint8
 
 const (
 	TermNone TermKind = iota
-	TermJump          // Succs[0]
-	TermIf            // Cond; Succs[0] if true, else Succs[1]
-	TermRet           // Results
-	TermExit          // the thread ends
+	TermJump          // continue with Succs[0]
+	TermIf            // continue with Succs[0] if Cond is true, otherwise with Succs[1]
+	TermRet           // return Results
+	TermExit          // end the thread
 )
 
-// Term ends a block.
+// Term is a block's terminator.
 type Term struct {
 	Kind    TermKind
 	Cond    *Value
@@ -137,16 +139,16 @@ type Value struct {
 	Block *Block
 
 	Mem    Mem
-	N      int // of vectors
+	N      int // number of elements in a vector access
 	Hint   Hint
 	Atomic Atomic
 	Round  Round
-	Tuple  []Type // of a Tuple
+	Tuple  []Type // types of the results if Type is a tuple
 	Var    *Var
 	Callee *Func
 	Site   *Site
-	// Effect is set for OpAsm; see Effects. Divergent means that the result can differ between the
-	// threads of a block although the operands do not.
+	// Effect is the effect of an OpAsm; see Effects. Divergent means that the result can differ
+	// between the threads of a block even if the operands are the same.
 	Effect    Effect
 	Divergent bool
 }
@@ -156,7 +158,7 @@ type Hint uint8
 
 const (
 	HintNone Hint = iota
-	HintNC        // read-only data
+	HintNC        // load through the read-only data cache
 	HintCA
 	HintCG
 	HintCS
@@ -167,7 +169,7 @@ const (
 	HintVolatile
 )
 
-// Site is where a check can fail and what the record says.
+// Site describes a check: its kind, and the message for the fault record.
 type Site struct {
 	Kind    string // index, slice, nil, divide, shift, convert, assert, panic
 	Message string
@@ -180,7 +182,7 @@ func (m *Module) NewFunc(name string) *Func {
 	return f
 }
 
-// NewBlock adds a block without a terminator.
+// NewBlock adds a block that does not have a terminator yet.
 func (f *Func) NewBlock() *Block {
 	b := &Block{ID: f.blocks, Func: f}
 	f.blocks++
@@ -188,17 +190,17 @@ func (f *Func) NewBlock() *Block {
 	return b
 }
 
-// NewValue makes a value that is in no block yet.
+// NewValue creates a value that does not belong to a block yet.
 func (f *Func) NewValue(op Op, t Type, args ...*Value) *Value {
 	v := &Value{ID: f.values, Op: op, Type: t, Args: args}
 	f.values++
 	return v
 }
 
-// NumValues is greater than the ID of every value.
+// NumValues returns a number greater than the ID of every value.
 func (f *Func) NumValues() int { return f.values }
 
-// NumBlocks is above the ID of each block.
+// NumBlocks returns a number greater than the ID of every block.
 func (f *Func) NumBlocks() int { return f.blocks }
 
 // Append adds a value at the end of a block.
@@ -208,27 +210,27 @@ func (b *Block) Append(v *Value) *Value {
 	return v
 }
 
-// Prepend adds a value at the beginning of a block, where the phis are.
+// Prepend inserts a value, usually a phi, at the beginning of a block.
 func (b *Block) Prepend(v *Value) *Value {
 	v.Block = b
 	b.Values = append([]*Value{v}, b.Values...)
 	return v
 }
 
-// Jump ends the block.
+// Jump ends the block with an unconditional jump.
 func (b *Block) Jump(to *Block) {
 	b.Term = Term{Kind: TermJump, Succs: []*Block{to}, Pos: b.Term.Pos}
 	to.Preds = append(to.Preds, b)
 }
 
-// If ends the block.
+// If ends the block with a conditional branch.
 func (b *Block) If(cond *Value, then, els *Block) {
 	b.Term = Term{Kind: TermIf, Cond: cond, Succs: []*Block{then, els}, Pos: b.Term.Pos}
 	then.Preds = append(then.Preds, b)
 	els.Preds = append(els.Preds, b)
 }
 
-// Ret ends the block.
+// Ret ends the block with a return.
 func (b *Block) Ret(results ...*Value) {
 	b.Term = Term{Kind: TermRet, Results: results, Pos: b.Term.Pos}
 }
@@ -236,19 +238,19 @@ func (b *Block) Ret(results ...*Value) {
 // Exit ends the block and the thread.
 func (b *Block) Exit() { b.Term = Term{Kind: TermExit, Pos: b.Term.Pos} }
 
-// Const makes a constant, which is in no block. Its Aux is Canonical.
+// Const creates a constant, whose Aux is canonical. Constants do not belong to a block.
 func (f *Func) Const(t Type, bits int64) *Value {
 	v := f.NewValue(OpConst, t)
 	v.Aux = Canonical(t.Kind, bits)
 	return v
 }
 
-// IsConst reports whether v is a constant with these bits.
+// IsConst reports whether v is a constant with the given bits.
 func (v *Value) IsConst(bits int64) bool {
 	return v.Op == OpConst && v.Aux == Canonical(v.Type.Kind, bits)
 }
 
-// Effects returns what a pass must respect about v.
+// Effects returns the effects of v that passes must preserve.
 func (v *Value) Effects() Effect {
 	switch v.Op {
 	case OpLoad, OpLoadV:

@@ -1,35 +1,36 @@
 package ir
 
-// Op is what a Value computes.
+// Op is the operation that a Value performs.
 type Op uint8
 
 const (
 	Invalid Op = iota
 
 	// Values without operands.
-	OpConst   // Aux: the bits (a Bool: 0 or 1; F16 to F64: IEEE bits; Ptr: 0 is nil)
-	OpUndef   // any value; only for variables that no path reads
-	OpParam   // Aux: the index of a Part, counted through all parameters
-	OpSpecial // Sym: a special register, %tid.x; Aux: 1 if its value is the same for each read by a thread
-	OpSlot    // Aux: index into Func.Slots; the address, PtrTo(Local)
-	OpGlobal  // Var: the address of a variable of the module, in the variable's space
+	OpConst   // Aux: the bits (Bool: 0 or 1; F16 to F64: IEEE encoding; Ptr: 0 is nil)
+	OpUndef   // any value; only for variables that are never read
+	OpParam   // Aux: the index of a Part, counted across all parameters
+	OpSpecial // Sym: a special register such as %tid.x; Aux: 1 if it is constant for a thread
+	OpSlot    // address of a slot, of type PtrTo(Local); Aux: index into Func.Slots
+	OpGlobal  // address of the module variable Var, in the variable's space
 
-	OpPhi     // first in a block; Args in the order of Block.Preds
-	OpExtract // Args: tuple; Aux: which result
-	OpSelect  // Args: Bool, if true, if false
-	OpCopy    // Args: x. Only between passes
-	OpPin     // Args: float. x, rounded: an explicit conversion, which forbids fusing
+	OpPhi     // at the start of a block; Args in the order of Block.Preds
+	OpExtract // Args: a tuple; Aux: index of the result
+	OpSelect  // Args: a Bool, the value if true, the value if false
+	OpCopy    // Args: x. Exists only between passes
+	OpPin     // Args: x. An explicit conversion in Go: rounds x, so it must not be fused
 
-	// Integers. Both operands have the result's type. Shift counts are I32 and unsigned; a count
-	// of the width or more gives 0, or the sign with AShr.
+	// Integer operations. Both operands have the type of the result. Shift counts are unsigned I32
+	// values. If the count is at least the width, the result is 0, or the sign bit repeated for
+	// AShr.
 	OpAdd
 	OpSub
 	OpMul
-	OpSDiv // MinInt / -1 is MinInt. Lowering checks for zero.
+	OpSDiv // MinInt / -1 is MinInt. Lowering adds the check for division by zero.
 	OpUDiv
 	OpSRem // MinInt % -1 is 0
 	OpURem
-	OpAnd // also Bool
+	OpAnd // also for Bool
 	OpOr
 	OpXor
 	OpShl
@@ -41,14 +42,14 @@ const (
 	OpUMax
 	OpMulHiS
 	OpMulHiU
-	OpMulWideS // I32 x I32 to I64
+	OpMulWideS // I32 x I32, result I64
 	OpMulWideU
-	OpClz  // to I32
-	OpPopc // to I32
+	OpClz  // result I32
+	OpPopc // result I32
 	OpBrev
-	OpNot // also Bool
+	OpNot // also for Bool
 
-	// Changes of the width.
+	// Conversions between integer widths.
 	OpSExt8  // I32 to I32
 	OpSExt16 // I32 to I32
 	OpZExt8
@@ -57,11 +58,11 @@ const (
 	OpZExt32
 	OpTrunc // I64 to I32
 
-	// Comparisons, Aux: a Cond. The result is Bool.
-	OpICmp // I32, I64, Ptr, and Bool with Eq and Ne
-	OpFCmp // Ne is true, the others are false with a NaN
+	// Comparisons, whose result is Bool. Aux: a Cond.
+	OpICmp // for I32, I64 and Ptr, and for Bool with Eq and Ne
+	OpFCmp // if an operand is NaN, Ne is true and the other conditions are false
 
-	// Floating-point numbers, rounded to nearest even unless Round says otherwise.
+	// Floating-point operations, which round to nearest even unless Round specifies another mode.
 	OpFAdd
 	OpFSub
 	OpFMul
@@ -70,40 +71,40 @@ const (
 	OpFNeg
 	OpFAbs
 	OpFSqrt
-	OpFMin    // Go's min: NaN if one is NaN, -0 below +0
+	OpFMin    // Go's min: NaN if either operand is NaN; -0 is less than +0
 	OpFMax    // Go's max
-	OpFInt    // to an integer in floating point; Aux: a Round
+	OpFInt    // rounds to an integral value; Aux: a Round
 	OpSToF    // signed integer to float
 	OpUToF    // unsigned integer to float
-	OpFToS    // Aux: a Round, normally RZ. Saturates, NaN is 0
-	OpFToU    // the same, unsigned
-	OpFConv   // between floats
-	OpBitcast // I32 and F32, I64 and F64, I32 and F16 or BF16 (the low half, zero above), I64 and Ptr
+	OpFToS    // float to signed integer; Aux: a Round, normally RZ. Saturates; NaN becomes 0
+	OpFToU    // float to unsigned integer, otherwise like OpFToS
+	OpFConv   // between floating-point types
+	OpBitcast // I32 and F32, I64 and F64, I32 and F16 or BF16 (low half, upper half 0), I64 and Ptr
 
-	// Addresses and memory. Aux of a load or store: a constant offset in bytes.
-	OpPtrAdd    // Args: Ptr, I64
-	OpSpaceCast // Args: Ptr, to another space (to Generic, or from it if known)
+	// Addresses and memory. For loads and stores, Aux is a constant offset in bytes.
+	OpPtrAdd    // Args: Ptr, I64 offset
+	OpSpaceCast // Args: Ptr. Converts to Generic, or from Generic if the space is known
 	OpLoad      // Args: Ptr. Mem, Hint
 	OpStore     // Args: Ptr, value. Mem, Hint
-	OpLoadV     // Args: Ptr. Mem; N values, a Tuple; aligned to N*size
+	OpLoadV     // Args: Ptr. Mem; loads N values as a tuple; must be aligned to N*size
 	OpStoreV    // Args: Ptr, values...
-	OpAtomic    // Args: Ptr, value. Atomic; the old value
-	OpCAS       // Args: Ptr, old, new. Atomic; the old value
+	OpAtomic    // Args: Ptr, value. Atomic; returns the old value
+	OpCAS       // Args: Ptr, old, new. Atomic; returns the old value
 	OpFence     // Aux: a Scope. Atomic.Order
 
-	// Control that is no terminator.
-	OpCheck // Args: Bool, then up to three I64 values of the record. Site
+	// Control flow within a block.
+	OpCheck // Args: Bool, then up to three I64 values for the fault record. Site
 	OpCall  // Callee; Args
-	// OpAsm is PTX text, which is how intrinsics and inline PTX look. Sym: statements that end with a
-	// semicolon, with $0, $1 ... for results (one of Type, or those of Tuple) and %0, %1 ... for
-	// Args; Args that are constants are written as immediates. Names in braces are local to it.
-	// Effect and Divergent say what passes must know.
+	// OpAsm is PTX text: an intrinsic or inline PTX. Sym contains statements, each of which ends
+	// with a semicolon. In the text, $0, $1 and so on stand for the results (one of type Type, or
+	// those in Tuple), and %0, %1 and so on stand for Args. Constant arguments become immediates.
+	// Names declared in braces are local. Effect and Divergent state what passes must respect.
 	OpAsm
 
 	numOps
 )
 
-// Cond is a comparison.
+// Cond is the condition of a comparison.
 type Cond int64
 
 const (
@@ -132,9 +133,9 @@ type Round int64
 
 const (
 	RN Round = iota // to nearest, ties to even
-	RZ              // to zero
-	RM              // down
-	RP              // up
+	RZ              // toward zero
+	RM              // toward negative infinity
+	RP              // toward positive infinity
 )
 
 var roundNames = [...]string{"rn", "rz", "rm", "rp"}
@@ -162,11 +163,11 @@ const (
 	SeqCst
 )
 
-// RMW is an atomic read-modify-write.
+// RMW is an atomic read-modify-write operation.
 type RMW uint8
 
 const (
-	RMWAdd RMW = iota // integers, floats
+	RMWAdd RMW = iota // integers and floats
 	RMWSMin
 	RMWSMax
 	RMWUMin
@@ -177,7 +178,7 @@ const (
 	RMWXchg
 	RMWInc
 	RMWDec
-	RMWLoad  // OpAtomic without a value
+	RMWLoad  // OpAtomic without a value operand
 	RMWStore // OpAtomic without a result
 )
 
@@ -188,19 +189,19 @@ type Atomic struct {
 	Order Order
 }
 
-// Effect says what a pass must respect.
+// Effect is a set of effects that passes must respect.
 type Effect uint8
 
 const (
-	Reads      Effect = 1 << iota // memory
-	Writes                        // memory
-	Convergent                    // see the package
+	Reads      Effect = 1 << iota // reads memory
+	Writes                        // writes memory
+	Convergent                    // see the package documentation
 	Faults                        // may end the thread
-	Varies                        // two executions can differ: a clock, an active mask
-	Fences                        // a fence for plain accesses
+	Varies                        // can return a different result each time: a clock, an active mask
+	Fences                        // acts as a fence for plain accesses
 )
 
-// Pure reports whether an instruction with the effects may be removed, merged and moved.
+// Pure reports whether an instruction with these effects may be removed, merged and moved.
 func (e Effect) Pure() bool { return e == 0 }
 
 var opNames = [numOps]string{
@@ -216,7 +217,7 @@ var opNames = [numOps]string{
 
 func (op Op) String() string { return opNames[op] }
 
-// Commutes reports whether the operands of op can be exchanged.
+// Commutes reports whether op is commutative.
 func (op Op) Commutes() bool {
 	switch op {
 	case OpAdd, OpMul, OpAnd, OpOr, OpXor, OpSMin, OpSMax, OpUMin, OpUMax, OpMulHiS, OpMulHiU, OpMulWideS, OpMulWideU, OpFAdd, OpFMul, OpFMin, OpFMax:

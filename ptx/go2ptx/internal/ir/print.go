@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// String returns the functions and variables as text, for tests and for reading.
+// String formats the functions and variables for tests and debugging.
 func (m *Module) String() string {
 	var b strings.Builder
 	for _, v := range m.Vars {
@@ -31,7 +31,7 @@ func (m *Module) String() string {
 	return b.String()
 }
 
-// String returns the function as text.
+// String formats the function for tests and debugging.
 func (f *Func) String() string {
 	var b strings.Builder
 	f.header(&b)
@@ -111,7 +111,7 @@ func operands(values []*Value) string {
 	return strings.Join(text, " ")
 }
 
-// String returns v as an operand: its number, or its value if it is a constant.
+// String formats v as an operand: its ID, or its value if it is a constant.
 func (v *Value) String() string {
 	if v == nil {
 		return "nil"
@@ -138,7 +138,7 @@ func (v *Value) constText() string {
 	return strconv.FormatInt(v.Aux, 10)
 }
 
-// Text returns v as an instruction.
+// Text formats v as an instruction.
 func (v *Value) Text() string {
 	var b strings.Builder
 	if v.Type.Kind != None {

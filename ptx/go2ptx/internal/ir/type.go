@@ -1,19 +1,19 @@
 package ir
 
-// Kind is what a register holds.
+// Kind classifies the contents of a register.
 type Kind uint8
 
 const (
 	None Kind = iota // no result
 	Bool             // a predicate
-	I32              // also Go's 8- and 16-bit integers, extended
-	I64              // also int, uint and uintptr
+	I32              // includes Go's 8- and 16-bit integers, which are extended
+	I64              // includes int, uint and uintptr
 	F16              // num.F16
 	BF16             // num.BF16
 	F32
 	F64
-	Ptr   // an address of 64 bits in a Space
-	Tuple // several results, which Extract reads
+	Ptr   // a 64-bit address in a Space
+	Tuple // several results; Extract selects one
 )
 
 // Space is the state space of an address.
@@ -27,13 +27,13 @@ const (
 	Const
 )
 
-// Type is the type of a Value. Space has a meaning for Ptr only.
+// Type is the type of a Value. Space is used only if Kind is Ptr.
 type Type struct {
 	Kind  Kind
 	Space Space
 }
 
-// The types without a space.
+// Types other than Ptr.
 var (
 	TNone  = Type{Kind: None}
 	TBool  = Type{Kind: Bool}
@@ -47,16 +47,16 @@ var (
 	TTuple = Type{Kind: Tuple}
 )
 
-// PtrTo returns the type of addresses in a space.
+// PtrTo returns the type of an address in space s.
 func PtrTo(s Space) Type { return Type{Ptr, s} }
 
-// IsFloat reports whether the kind is a floating-point number.
+// IsFloat reports whether k is a floating-point kind.
 func (k Kind) IsFloat() bool { return k >= F16 && k <= F64 }
 
-// IsInt reports whether the kind is an integer.
+// IsInt reports whether k is an integer kind.
 func (k Kind) IsInt() bool { return k == I32 || k == I64 }
 
-// Bits returns the width of a register of the kind, and 1 for Bool.
+// Bits returns the width of a register of kind k in bits. The width of Bool is 1.
 func (k Kind) Bits() int {
 	switch k {
 	case Bool:
@@ -84,23 +84,23 @@ func (t Type) String() string {
 	return t.Kind.String()
 }
 
-// Mem is how a value lies in memory.
+// Mem is the representation of a value in memory.
 type Mem uint8
 
 const (
 	MNone Mem = iota
-	MBool     // a byte, 0 or 1; Bool in a register
-	MS8       // I32, sign-extended by a load
+	MBool     // a byte that is 0 or 1; Bool in a register
+	MS8       // I32 in a register; loads sign-extend it
 	MU8
 	MS16
 	MU16
-	M32  // I32
-	M64  // I64
-	MF16 // F16
+	M32  // I32 in a register
+	M64  // I64 in a register
+	MF16 // F16 in a register
 	MBF16
 	MF32
 	MF64
-	MPtr // a generic address of 64 bits
+	MPtr // a 64-bit generic address
 )
 
 var memSizes = [...]int{0, 1, 1, 1, 2, 2, 4, 8, 2, 2, 4, 8, 8}
@@ -110,7 +110,7 @@ var memTypes = [...]Type{TNone, TBool, TI32, TI32, TI32, TI32, TI32, TI64, TF16,
 // Size returns the size in bytes, which is also the alignment.
 func (m Mem) Size() int { return memSizes[m] }
 
-// Type returns the type of the register that a load fills.
+// Type returns the type of the register that a load writes.
 func (m Mem) Type() Type { return memTypes[m] }
 
 func (m Mem) String() string { return memNames[m] }

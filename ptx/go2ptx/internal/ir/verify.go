@@ -2,7 +2,7 @@ package ir
 
 import "fmt"
 
-// Verify checks the form of every function.
+// Verify checks that every function is well-formed.
 func (m *Module) Verify() error {
 	for _, f := range m.Funcs {
 		if err := f.Verify(); err != nil {
@@ -12,8 +12,8 @@ func (m *Module) Verify() error {
 	return nil
 }
 
-// Verify checks that the function is well-formed: its graph, the types of its instructions, and
-// that each value is defined before it is used.
+// Verify checks that the function is well-formed: its control-flow graph is consistent, its
+// instructions have correct types, and each value is defined before it is used.
 func (f *Func) Verify() error {
 	v := &verifier{f: f, seen: make([]bool, f.values), index: make([]int, f.values)}
 	v.graph()
@@ -39,7 +39,7 @@ type verifier struct {
 	f     *Func
 	dom   *Tree
 	seen  []bool
-	index []int // of a value in its block
+	index []int // index of each value within its block
 	err   error
 }
 
@@ -195,7 +195,7 @@ func (v *verifier) phi(b *Block, x *Value) {
 	}
 }
 
-// use checks that a is available before instruction i of b.
+// use checks that a, an operand of x, is available before instruction i of block b.
 func (v *verifier) use(b *Block, i int, x, a *Value) {
 	if a == nil {
 		v.fail(b, x, "a nil operand")

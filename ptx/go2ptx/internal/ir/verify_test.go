@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// diamond returns a function with a loop around a diamond, and its blocks.
+// diamond returns a function that consists of a loop around a diamond-shaped branch, and its
+// blocks.
 func diamond() (f *Func, blocks []*Block, add, phi *Value) {
 	m := &Module{}
 	f = m.NewFunc("f")
@@ -137,7 +138,7 @@ func TestGraph(t *testing.T) {
 	if !loops.Contains(loops.All[0], b[3]) || loops.Contains(loops.All[0], b[5]) {
 		t.Error("Contains")
 	}
-	// A loop without an exit has a root too.
+	// A loop without an exit also has a root in the postdominator tree.
 	b[1].Term = Term{}
 	b[5].Preds = nil
 	b[1].Jump(b[2])

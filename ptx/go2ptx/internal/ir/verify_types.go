@@ -2,7 +2,7 @@ package ir
 
 import "fmt"
 
-// check returns what is wrong with the types of an instruction, or nothing.
+// check returns a description of a type error in the instruction, or "" if there is none.
 func check(f *Func, v *Value) string {
 	c := &checker{v: v}
 	switch op := v.Op; {
@@ -328,7 +328,7 @@ func (c *checker) call() {
 	}
 }
 
-// Part returns a part by its index, which counts through all parameters, or nil.
+// Part returns part i, counted across all parameters, or nil if there is no such part.
 func (f *Func) Part(i int) *Part {
 	for p := range f.Params {
 		if i < 0 {
@@ -342,7 +342,7 @@ func (f *Func) Part(i int) *Part {
 	return nil
 }
 
-// Type returns the type of the register that holds the part.
+// Type returns the type of a register that holds the part.
 func (p *Part) Type() Type {
 	if p.Mem == MPtr {
 		return PtrTo(p.Space)

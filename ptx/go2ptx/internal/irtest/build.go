@@ -1,16 +1,16 @@
-// Package irtest helps to test the compiler's passes: it builds functions of the intermediate form
-// and runs them.
+// Package irtest supports tests of compiler passes. It builds functions in the intermediate
+// representation and interprets them.
 package irtest
 
 import "github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 
-// Builder adds instructions at the end of a block, the current one.
+// Builder appends instructions to its current block.
 type Builder struct {
 	F *ir.Func
 	B *ir.Block
 }
 
-// Kernel returns a builder for a new kernel whose parameters are scalars or, for MPtr, pointers to
+// Kernel returns a builder for a new kernel. Each parameter is a scalar or, for MPtr, a pointer to
 // global memory.
 func Kernel(m *ir.Module, name string, params ...ir.Mem) *Builder {
 	b := Func(m, name, params...)
@@ -33,28 +33,28 @@ func Func(m *ir.Module, name string, params ...ir.Mem) *Builder {
 	return &Builder{f, f.NewBlock()}
 }
 
-// Block adds a block, which Set makes the current one.
+// Block adds a block. Use Set to make it the current block.
 func (b *Builder) Block() *ir.Block { return b.F.NewBlock() }
 
-// Set makes a block the current one.
+// Set makes to the current block.
 func (b *Builder) Set(to *ir.Block) { b.B = to }
 
-// Op adds an instruction.
+// Op appends an instruction.
 func (b *Builder) Op(op ir.Op, t ir.Type, args ...*ir.Value) *ir.Value {
 	return b.B.Append(b.F.NewValue(op, t, args...))
 }
 
-// Aux adds an instruction with an Aux.
+// Aux appends an instruction with the given Aux.
 func (b *Builder) Aux(op ir.Op, t ir.Type, aux int64, args ...*ir.Value) *ir.Value {
 	v := b.Op(op, t, args...)
 	v.Aux = aux
 	return v
 }
 
-// Param reads a part.
+// Param appends an OpParam that reads part i.
 func (b *Builder) Param(i int) *ir.Value { return b.Aux(ir.OpParam, b.F.Part(i).Type(), int64(i)) }
 
-// I32, I64, F32 and F64 are constants.
+// I32 returns a constant.
 func (b *Builder) I32(v int32) *ir.Value { return b.F.Const(ir.TI32, int64(v)) }
 
 // I64 returns a constant.
@@ -68,33 +68,33 @@ func (b *Builder) Bool(v bool) *ir.Value {
 	return b.F.Const(ir.TBool, 0)
 }
 
-// Special reads a special register that does not change.
+// Special reads a special register whose value is constant for the thread.
 func (b *Builder) Special(name string, t ir.Type) *ir.Value {
 	v := b.Aux(ir.OpSpecial, t, 1)
 	v.Sym = name
 	return v
 }
 
-// Load adds a load.
+// Load appends a load.
 func (b *Builder) Load(m ir.Mem, p *ir.Value, offset int64) *ir.Value {
 	v := b.Aux(ir.OpLoad, m.Type(), offset, p)
 	v.Mem = m
 	return v
 }
 
-// Store adds a store.
+// Store appends a store.
 func (b *Builder) Store(m ir.Mem, p *ir.Value, offset int64, x *ir.Value) *ir.Value {
 	v := b.Aux(ir.OpStore, ir.TNone, offset, p, x)
 	v.Mem = m
 	return v
 }
 
-// Index returns the address of element i of size bytes.
+// Index returns the address of element i of an array at p with elements of the given size.
 func (b *Builder) Index(p, i *ir.Value, size int64) *ir.Value {
 	return b.Op(ir.OpPtrAdd, p.Type, p, b.Op(ir.OpMul, ir.TI64, i, b.I64(size)))
 }
 
-// Cmp compares.
+// Cmp appends a comparison.
 func (b *Builder) Cmp(c ir.Cond, x, y *ir.Value) *ir.Value {
 	op := ir.OpICmp
 	if x.Type.Kind.IsFloat() {
@@ -103,14 +103,14 @@ func (b *Builder) Cmp(c ir.Cond, x, y *ir.Value) *ir.Value {
 	return b.Aux(op, ir.TBool, int64(c), x, y)
 }
 
-// Check adds a check.
+// Check appends a check.
 func (b *Builder) Check(kind string, cond *ir.Value, values ...*ir.Value) *ir.Value {
 	v := b.Op(ir.OpCheck, ir.TNone, append([]*ir.Value{cond}, values...)...)
 	v.Site = &ir.Site{Kind: kind}
 	return v
 }
 
-// Phi adds a phi to a block. Its operands may be set later.
+// Phi adds a phi to block to. Its operands may be set later.
 func (b *Builder) Phi(to *ir.Block, t ir.Type, args ...*ir.Value) *ir.Value {
 	v := b.F.NewValue(ir.OpPhi, t, args...)
 	v.Block = to
@@ -122,14 +122,14 @@ func (b *Builder) Phi(to *ir.Block, t ir.Type, args ...*ir.Value) *ir.Value {
 	return v
 }
 
-// Asm adds inline PTX.
+// Asm appends inline PTX.
 func (b *Builder) Asm(text string, e ir.Effect, t ir.Type, args ...*ir.Value) *ir.Value {
 	v := b.Op(ir.OpAsm, t, args...)
 	v.Sym, v.Effect = text, e
 	return v
 }
 
-// Extract reads a result of a tuple.
+// Extract returns result i of a tuple.
 func (b *Builder) Extract(v *ir.Value, i int) *ir.Value {
 	return b.Aux(ir.OpExtract, v.Tuple[i], int64(i), v)
 }

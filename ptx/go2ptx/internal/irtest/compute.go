@@ -220,7 +220,7 @@ func integer64(v *ir.Value, a func(int) int64) int64 {
 	return common(v, x, y)
 }
 
-// toFloat returns the value of the bits of a floating-point number.
+// toFloat decodes a floating-point value of type t.
 func toFloat(t ir.Type, b int64) float64 {
 	switch t {
 	case ir.TF32:
@@ -250,7 +250,7 @@ func half(b uint16) float64 {
 	return x
 }
 
-// toBits rounds to the type.
+// toBits encodes x in type t, rounded to nearest even.
 func toBits(t ir.Type, x float64) int64 {
 	switch t {
 	case ir.TF32:

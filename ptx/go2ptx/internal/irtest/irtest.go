@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 )
 
-// Fault is a check that failed.
+// Fault describes a failed check.
 type Fault struct {
 	Kind, Message string
 	Line          int32
@@ -19,18 +19,19 @@ func (f *Fault) Error() string {
 	return fmt.Sprintf("%s fault at line %d: %v", f.Kind, f.Line, f.Values)
 }
 
-// ErrExit is returned if the thread ended.
+// ErrExit is returned if the thread executed an exit.
 var ErrExit = errors.New("the thread exited")
 
-// Machine runs functions in one thread, without operations that need others. It has the memory of a module. Addresses are the same in all spaces. Address 0 is not used.
+// Machine interprets functions in a single thread. It does not support operations that involve
+// other threads. All state spaces share one address space, in which address 0 is unused.
 type Machine struct {
 	Memory []byte
-	Steps  int // that remain
+	Steps  int // remaining steps before Call gives up
 	vars   map[*ir.Var]int64
 	depth  int
 }
 
-// New places the variables of a module in memory.
+// New returns a machine whose memory contains the variables of a module.
 func New(m *ir.Module) *Machine {
 	x := &Machine{Memory: make([]byte, 256), Steps: 10_000_000, vars: map[*ir.Var]int64{}}
 	for _, v := range m.Vars {
@@ -41,14 +42,15 @@ func New(m *ir.Module) *Machine {
 	return x
 }
 
-// Alloc returns the address of n new bytes, aligned to 256.
+// Alloc allocates n bytes, aligned to 256, and returns their address.
 func (x *Machine) Alloc(n int) int64 {
 	p := (len(x.Memory) + 255) / 256 * 256
 	x.Memory = append(x.Memory, make([]byte, p+n+8-len(x.Memory))...)
 	return int64(p)
 }
 
-// Call executes a function. Values are bits: those of I32 are sign-extended, those of F32 are not.
+// Call executes a function. Arguments and results are bits: I32 values are sign-extended, all
+// others are zero-extended.
 func (x *Machine) Call(f *ir.Func, args []int64) (results []int64, err error) {
 	if x.depth++; x.depth > 1000 {
 		return nil, errors.New("irtest: the stack overflows")
@@ -68,7 +70,7 @@ func (x *Machine) Call(f *ir.Func, args []int64) (results []int64, err error) {
 	c := &call{Machine: x, f: f, args: args, values: make([]int64, f.NumValues()), tuples: map[*ir.Value][]int64{}}
 	for _, s := range f.Slots {
 		p := x.Alloc(s.Size)
-		for i := range s.Size { // a slot is not cleared
+		for i := range s.Size { // slots are not cleared, so fill them with garbage
 			x.Memory[int(p)+i] = 0xa5
 		}
 		c.slots = append(c.slots, p)
