@@ -64,7 +64,7 @@ func (f *frame) shortCircuit(e *ast.BinaryExpr) val {
 	return single(f.typeOf(e), f.read2(r, 0))
 }
 
-// binary applies an arithmetic operator to operands of type t.
+// binary lowers an arithmetic operator whose operands have type t.
 func (f *frame) binary(n ast.Node, op token.Token, x, y val, t types.Type) val {
 	switch {
 	case isString(t):
@@ -73,7 +73,7 @@ func (f *frame) binary(n ast.Node, op token.Token, x, y val, t types.Type) val {
 	case isComplex(t):
 		return f.complexOp(op, x, y, t)
 	case len(x.leaves) != 1 || len(y.leaves) != 1:
-		return f.zeroOf(t) // after an error
+		return f.zeroOf(t) // an error has been reported
 	}
 	a, b := f.scalar(x), f.scalar(y)
 	if a.Type != b.Type {
@@ -114,7 +114,7 @@ func (f *frame) intOp(op token.Token, x, y *ir.Value, t types.Type) *ir.Value {
 	return f.op(ir.OpURem, x.Type, x, y)
 }
 
-// shift lowers a shift. The count may have another integer type.
+// shift lowers a shift. The type of the count may differ from that of x.
 func (f *frame) shift(n ast.Node, op token.Token, x, count val, countExpr ast.Expr) val {
 	t := x.typ
 	if len(x.leaves) != 1 || len(count.leaves) != 1 || !isInteger(t) {
@@ -141,13 +141,13 @@ func (f *frame) shift(n ast.Node, op token.Token, x, count val, countExpr ast.Ex
 	return single(t, f.op(ir.OpLShr, v.Type, v, c))
 }
 
-// wide extends an integer to 64 bits.
+// wide extends an integer to 64 bits, according to its signedness.
 func (b *builder) wide(v *ir.Value, signed bool) *ir.Value {
 	switch {
 	case v.Type == ir.TI64:
 		return v
 	case v.Type != ir.TI32:
-		return b.int(0) // after an error
+		return b.int(0) // an error has been reported
 	case signed:
 		return b.op(ir.OpSExt32, ir.TI64, v)
 	}
@@ -183,7 +183,7 @@ func isUntyped(t types.Type) bool {
 	return ok && b.Info()&types.IsUntyped != 0
 }
 
-// compare compares values of the same type.
+// compare lowers a comparison of two values of the same type.
 func (f *frame) compare(n ast.Node, op token.Token, x, y val) *ir.Value {
 	switch {
 	case op == token.EQL:
@@ -198,7 +198,7 @@ func (f *frame) compare(n ast.Node, op token.Token, x, y val) *ir.Value {
 	a, b := f.scalar(x), f.scalar(y)
 	switch {
 	case a.Type != b.Type:
-		return f.bool(false) // after an error
+		return f.bool(false) // an error has been reported
 	case isFloat(x.typ):
 		return f.fcmp(floatConds[op], a, b)
 	case isSigned(x.typ):
@@ -211,7 +211,7 @@ var floatConds = map[token.Token]ir.Cond{token.LSS: ir.FLt, token.LEQ: ir.FLe, t
 var signedConds = map[token.Token]ir.Cond{token.LSS: ir.SLt, token.LEQ: ir.SLe, token.GTR: ir.SGt, token.GEQ: ir.SGe}
 var unsignedConds = map[token.Token]ir.Cond{token.LSS: ir.ULt, token.LEQ: ir.ULe, token.GTR: ir.UGt, token.GEQ: ir.UGe}
 
-// equal compares two values of the same type, which can be compared.
+// equal reports whether two values of the same comparable type are equal.
 func (f *frame) equal(n ast.Node, x, y val) *ir.Value {
 	t := x.typ
 	switch u := under(t).(type) {
@@ -241,7 +241,7 @@ func (f *frame) equal(n ast.Node, x, y val) *ir.Value {
 			r = f.and(r, f.equal(n, f.component(x, u.Elem(), at, off), f.component(y, u.Elem(), at, off)))
 		}
 		return r
-	case *types.Slice: // with nil
+	case *types.Slice: // a slice can only be compared with nil
 		if len(x.leaves) == 3 && len(y.leaves) == 3 {
 			return f.equalLeaf(n, x.leaves[0], y.leaves[0])
 		}
@@ -261,7 +261,7 @@ func (f *frame) equalLeaf(n ast.Node, x, y leaf) *ir.Value {
 	yp, yIsPlace := y.(place)
 	switch {
 	case xIsPlace && yIsPlace:
-		// Zero-size variables may be equal or not.
+		// Go leaves open whether pointers to distinct zero-size variables are equal.
 		return f.bool(xp == yp)
 	case xIsPlace && isNullPointer(y), yIsPlace && isNullPointer(x):
 		return f.bool(false)
@@ -272,8 +272,8 @@ func (f *frame) equalLeaf(n ast.Node, x, y leaf) *ir.Value {
 		a, b := f.value(x), f.value(y)
 		switch {
 		case a.Type.Kind != b.Type.Kind:
-			return f.bool(false) // after an error
-		case a.Type.Kind == ir.F16 || a.Type.Kind == ir.BF16: // num compares bits
+			return f.bool(false) // an error has been reported
+		case a.Type.Kind == ir.F16 || a.Type.Kind == ir.BF16: // package num compares the bits
 			return f.cmp(ir.Eq, f.op(ir.OpBitcast, ir.TI32, a), f.op(ir.OpBitcast, ir.TI32, b))
 		case a.Type.Kind.IsFloat():
 			return f.fcmp(ir.Eq, a, b)
@@ -285,7 +285,7 @@ func (f *frame) equalLeaf(n ast.Node, x, y leaf) *ir.Value {
 	return f.equalStatic(n, x, y)
 }
 
-// equalStatic compares functions with nil, and interfaces.
+// equalStatic compares functions with nil and interfaces with each other, at compile time.
 func (f *frame) equalStatic(n ast.Node, x, y leaf) *ir.Value {
 	_, xNil := x.(nilLeaf)
 	_, yNil := y.(nilLeaf)

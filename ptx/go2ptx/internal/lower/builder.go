@@ -6,38 +6,38 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 )
 
-// builder makes one ir.Func.
+// builder builds an ir.Func.
 type builder struct {
 	l     *lowerer
 	f     *ir.Func
 	entry *ir.Block
 	cur   *ir.Block
-	dead  bool // no path leads to cur
+	dead  bool // cur is unreachable
 	pos   ir.Pos
-	site  int   // the chain of calls being inlined, the same in each attempt
-	loop  *loop // the innermost loop around cur, in all functions inlined
+	site  int   // identifies the chain of inlined calls; the same in every attempt
+	loop  *loop // the innermost loop around cur, across inlined functions
 
 	info   map[*ir.Block]*blockInfo
-	repl   map[*ir.Value]*ir.Value // phis that turned out to be another value
+	repl   map[*ir.Value]*ir.Value // redundant phis and the values that replace them
 	phis   []*ir.Value
 	slots  map[*variable]*ir.Value
 	nonnil map[*ir.Value]bool
-	vector map[*ir.Value]bool  // pointers to arrays that were converted from slices
-	home   map[*ir.Value]*loop // of addresses of local variables: where the variable is declared
+	vector map[*ir.Value]bool  // array pointers that were converted from slices
+	home   map[*ir.Value]*loop // for the address of a local variable: the loop that declares it
 	budget int
-	casts  *[]*ir.Value // where casts are added
-	late   []*ir.Value  // at the end of the block
-	work   []*ir.Block  // of static
-	// searches numbers the searches of static.
+	casts  *[]*ir.Value // the list that receives new casts
+	late   []*ir.Value  // casts to add at the end of the block
+	work   []*ir.Block  // scratch space of static
+	// searches is the number of the current search by static.
 	searches int
-	// scratch means that the function only evaluates constants.
+	// scratch is set if the function exists only to evaluate constants.
 	scratch bool
 }
 
-// A loop identifies a loop in the function. The root of the tree is nil.
+// A loop is a node in the tree of loops. The function itself, outside all loops, is nil.
 type loop struct{ outer *loop }
 
-// contains reports whether l is in, or is, the loop outer.
+// in reports whether l is outer or is nested in it.
 func (l *loop) in(outer *loop) bool {
 	for ; l != nil; l = l.outer {
 		if l == outer {
@@ -47,7 +47,8 @@ func (l *loop) in(outer *loop) bool {
 	return outer == nil
 }
 
-// maxValues limits the size of a function. Calls are inlined, so a small program can be large.
+// maxValues limits the size of a function. Because calls are inlined, even a small program can
+// produce a large function.
 const maxValues = 1_000_000
 
 func newBuilder(l *lowerer, f *ir.Func) *builder {
@@ -67,19 +68,20 @@ func (b *builder) newBlock() *ir.Block {
 	return blk
 }
 
-// start continues in blk. If no more predecessors can come and there are none, the code is dead.
+// start makes blk the current block. If blk is sealed and has no predecessors, the code that
+// follows is dead.
 func (b *builder) start(blk *ir.Block) {
 	b.cur = blk
 	b.dead = b.info[blk].sealed && len(blk.Preds) == 0 && blk != b.entry
 }
 
-// enter seals blk and continues in it.
+// enter seals blk and makes it the current block.
 func (b *builder) enter(blk *ir.Block) {
 	b.seal(blk)
 	b.start(blk)
 }
 
-// stop continues in a block that no path leads to.
+// stop makes a new, unreachable block the current block.
 func (b *builder) stop() {
 	b.cur = b.newBlock()
 	b.info[b.cur].sealed = true
@@ -123,14 +125,15 @@ func (b *builder) emit(op ir.Op, t ir.Type, args ...*ir.Value) *ir.Value {
 	return b.cur.Append(v)
 }
 
-// spend limits what a function costs, in instructions. A block costs more than an instruction.
+// spend counts the instructions of the function and panics if there are too many. A block counts as
+// several instructions.
 func (b *builder) spend(n int) {
 	if b.budget += n; b.budget > maxValues {
 		panic(tooLarge{})
 	}
 }
 
-// tooLarge is the panic of a function that exceeds maxValues.
+// tooLarge is the panic value if a function exceeds maxValues.
 type tooLarge struct{}
 
 func (b *builder) int(n int64) *ir.Value        { return b.f.Const(ir.TI64, n) }
@@ -151,7 +154,7 @@ func (b *builder) num(t ir.Type, n int64) *ir.Value {
 	return b.f.Const(t, n)
 }
 
-// cmp compares integers, pointers or bools.
+// cmp emits a comparison of integers, pointers or bools.
 func (b *builder) cmp(c ir.Cond, x, y *ir.Value) *ir.Value {
 	if r, ok := foldCmp(c, x, y); ok {
 		return b.bool(r)
@@ -177,7 +180,7 @@ func (b *builder) sel(c, x, y *ir.Value) *ir.Value {
 	return b.emit(ir.OpSelect, x.Type, c, x, y)
 }
 
-// op emits an operation whose only attributes are its operands, or folds it.
+// op emits an operation that is fully described by its operands, or folds it.
 func (b *builder) op(op ir.Op, t ir.Type, args ...*ir.Value) *ir.Value {
 	if r := b.fold(op, t, args); r != nil {
 		return r
@@ -185,14 +188,14 @@ func (b *builder) op(op ir.Op, t ir.Type, args ...*ir.Value) *ir.Value {
 	return b.emit(op, t, args...)
 }
 
-// opAux is emit with Aux.
+// opAux emits an instruction with the given Aux.
 func (b *builder) opAux(op ir.Op, t ir.Type, aux int64, args ...*ir.Value) *ir.Value {
 	v := b.emit(op, t, args...)
 	v.Aux = aux
 	return v
 }
 
-// ptrAdd adds a number of bytes to an address.
+// ptrAdd adds n bytes to an address.
 func (b *builder) ptrAdd(p, n *ir.Value) *ir.Value {
 	if n.IsConst(0) {
 		return p
@@ -207,7 +210,7 @@ func (b *builder) ptrAdd(p, n *ir.Value) *ir.Value {
 	return v
 }
 
-// check emits a check, unless it cannot fail.
+// check emits a check unless its condition is known to be true.
 func (b *builder) check(kind, message string, cond *ir.Value, values ...*ir.Value) {
 	if cond.IsConst(1) {
 		return
@@ -222,7 +225,7 @@ func (b *builder) fault(kind, message string) {
 	b.exit()
 }
 
-// asm emits PTX text.
+// asm emits inline PTX.
 func (b *builder) asm(t ir.Type, effect ir.Effect, text string, args ...*ir.Value) *ir.Value {
 	v := b.emit(ir.OpAsm, t, args...)
 	v.Sym, v.Effect = text, effect
@@ -245,7 +248,7 @@ func (b *builder) slot(v *variable) *ir.Value {
 	return a
 }
 
-// global returns the address of a variable of the module.
+// global returns the address of a module variable.
 func (b *builder) global(v *ir.Var) *ir.Value {
 	a := b.emit(ir.OpGlobal, ir.PtrTo(v.Space))
 	a.Var = v
@@ -253,7 +256,7 @@ func (b *builder) global(v *ir.Var) *ir.Value {
 	return a
 }
 
-// position converts a position in the source.
+// position converts a source position to the forms used in the IR and in errors.
 func (l *lowerer) position(p token.Pos) (ir.Pos, token.Position) {
 	at := l.prog.Fset.Position(p)
 	if !p.IsValid() {

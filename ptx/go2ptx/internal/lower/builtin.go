@@ -181,13 +181,13 @@ func (f *frame) newBuiltin(e *ast.CallExpr) val {
 		return f.zeroOf(t)
 	}
 	init := f.zeroOf(p.Elem())
-	if tv := f.pkg.Info.Types[e.Args[0]]; !tv.IsType() { // new(x) of Go 1.26
+	if tv := f.pkg.Info.Types[e.Args[0]]; !tv.IsType() { // new(x), since Go 1.26
 		init = f.convertTo(e, f.expr(e.Args[0]), p.Elem())
 	}
 	return single(t, place{f.temp("new", p.Elem(), e.Pos(), tagNew, init), 0})
 }
 
-// makeBuiltin makes a slice of constant size in a variable.
+// makeBuiltin lowers make for slices of constant size. The elements are a local variable.
 func (f *frame) makeBuiltin(e *ast.CallExpr) val {
 	t := f.typeOf(e)
 	s, ok := under(t).(*types.Slice)
@@ -205,7 +205,7 @@ func (f *frame) makeBuiltin(e *ast.CallExpr) val {
 	if c == nil {
 		c = n
 	}
-	const most = 1 << 19 // bytes of local memory of a thread
+	const most = 1 << 19 // bytes of local memory per thread
 	if n == nil || n.Op != ir.OpConst || c.Op != ir.OpConst || n.Aux < 0 || c.Aux < n.Aux ||
 		c.Aux > most || c.Aux*max(f.l.layout(s.Elem()).size, 1) > most {
 		f.errorf(e, "cap-make")

@@ -8,24 +8,24 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/source"
 )
 
-// closure is a function value. It is known while the kernel is compiled.
+// closure is a function value. Its function is known at compile time.
 type closure struct {
 	typ types.Type
 
-	// A literal, or the body of a range over a function.
+	// For a function literal, or for the body of a range over a function.
 	f    *frame
 	lit  *ast.FuncLit
 	body *rangeFunc
 
-	// A declared function.
+	// For a declared function.
 	in     instance
-	recv   *val // of a method value
-	method bool // a method expression: the receiver is the first argument
+	recv   *val // receiver of a method value
+	method bool // whether this is a method expression, whose first argument is the receiver
 
-	ext *ir.Func // a function of another PTX file
+	ext *ir.Func // a function that another PTX file defines
 }
 
-// callee is the function of a call.
+// callee is the declared function that a call expression calls.
 type callee struct {
 	in   instance
 	recv *val
@@ -54,7 +54,7 @@ func (f *frame) call(e *ast.CallExpr) []val {
 	return f.callFunc(e, fn, args)
 }
 
-// zeros are the results of a call after an error.
+// zeros returns zero values in place of a call's results after an error.
 func (f *frame) zeros(e ast.Expr) []val {
 	t := f.typeOf(e)
 	if tuple, ok := t.(*types.Tuple); ok {
@@ -70,8 +70,8 @@ func (f *frame) zeros(e ast.Expr) []val {
 	return []val{f.zeroOf(t)}
 }
 
-// staticCallee finds the declared function that a call names. If it fails with an error, the result
-// is nil and true.
+// staticCallee returns the declared function that a call expression names. It returns nil and true
+// if it has reported an error.
 func (f *frame) staticCallee(fun ast.Expr) (*callee, bool) {
 	switch x := fun.(type) {
 	case *ast.Ident:
@@ -108,7 +108,7 @@ func (f *frame) staticGeneric(x ast.Expr) (*callee, bool) {
 	return nil, false
 }
 
-// instance returns a function with the type arguments that a name has.
+// instance returns fn with the type arguments of the identifier that names it.
 func (f *frame) instance(id *ast.Ident, fn *types.Func) instance {
 	in := instance{fn: fn.Origin()}
 	list := f.pkg.Info.Instances[id].TypeArgs
@@ -118,7 +118,7 @@ func (f *frame) instance(id *ast.Ident, fn *types.Func) instance {
 	return in
 }
 
-// methodCallee finds a method and evaluates its receiver.
+// methodCallee looks up a method and evaluates its receiver.
 func (f *frame) methodCallee(e *ast.SelectorExpr) *callee {
 	x := f.operand(e.X)
 	recv := x.typ
@@ -140,7 +140,7 @@ func (f *frame) methodCallee(e *ast.SelectorExpr) *callee {
 	obj, path, _ := types.LookupFieldOrMethod(recv, true, f.pkg.Types, e.Sel.Name)
 	fn, ok := obj.(*types.Func)
 	if !ok {
-		// An unexported method of another package, found by its own package.
+		// Look up an unexported method of another package in that package.
 		if s := f.pkg.Info.Selections[e]; s != nil && s.Obj().Pkg() != nil {
 			obj, path, _ = types.LookupFieldOrMethod(recv, true, s.Obj().Pkg(), e.Sel.Name)
 			fn, ok = obj.(*types.Func)
@@ -153,12 +153,12 @@ func (f *frame) methodCallee(e *ast.SelectorExpr) *callee {
 	return f.bindMethod(e, x, fn, path)
 }
 
-// bindMethod walks through embedded fields to the receiver of a method.
+// bindMethod follows embedded fields to the receiver of a method.
 func (f *frame) bindMethod(e *ast.SelectorExpr, x loc, fn *types.Func, path []int) *callee {
 	for _, i := range path[:len(path)-1] {
 		x = f.field(e, x, i)
 	}
-	if types.IsInterface(x.typ) { // an embedded interface
+	if types.IsInterface(x.typ) { // x is an embedded interface
 		b, ok := f.dynamic(e, f.load(x))
 		if !ok || b == nil {
 			return nil
@@ -225,13 +225,13 @@ func (f *frame) methodExpr(e *ast.SelectorExpr, s *types.Selection) val {
 	return single(t, f.l.funcClosure(&closure{typ: t, in: in, method: true}))
 }
 
-// funcValue is the value of a declared function.
+// funcValue returns a declared function as a value.
 func (f *frame) funcValue(id *ast.Ident, fn *types.Func) val {
 	t := f.typeOf(id)
 	return single(t, f.l.funcClosure(&closure{typ: t, in: f.instance(id, fn)}))
 }
 
-// funcClosure returns the same closure for the same function.
+// funcClosure returns c, or an equal closure that was created earlier.
 func (l *lowerer) funcClosure(c *closure) *closure {
 	key := l.key(c.in)
 	if c.method {
@@ -244,7 +244,7 @@ func (l *lowerer) funcClosure(c *closure) *closure {
 	return c
 }
 
-// arguments evaluates the arguments of a call and converts them to the parameters.
+// arguments evaluates the arguments of a call and converts them to the types of the parameters.
 func (f *frame) arguments(e *ast.CallExpr, sig *types.Signature) []val {
 	n := sig.Params().Len()
 	var values []val
@@ -268,7 +268,7 @@ func isTuple(t types.Type) bool {
 	return ok
 }
 
-// variadic puts the last arguments into a slice.
+// variadic collects the variadic arguments in a slice.
 func (f *frame) variadic(e *ast.CallExpr, sig *types.Signature, values []val) []val {
 	n := sig.Params().Len() - 1
 	t := sig.Params().At(n).Type()
@@ -287,7 +287,7 @@ func (f *frame) variadic(e *ast.CallExpr, sig *types.Signature, values []val) []
 	return append(values[:n:n], val{typ: t, leaves: []leaf{place{v, 0}, size, size}})
 }
 
-// callInstance calls a declared function.
+// callInstance lowers a call of a declared function.
 func (f *frame) callInstance(e *ast.CallExpr, c callee) []val {
 	if pkg := c.in.fn.Pkg(); pkg != nil && pkg.Path() == pathGPU {
 		switch name := c.in.fn.Name(); name {
@@ -307,7 +307,7 @@ func (f *frame) callInstance(e *ast.CallExpr, c callee) []val {
 	return f.callArgs(e, c.in, args)
 }
 
-// callFunc calls a function value.
+// callFunc lowers a call of a function value.
 func (f *frame) callFunc(n ast.Node, fn val, args []val) []val {
 	if len(fn.leaves) != 1 {
 		return nil
@@ -345,7 +345,7 @@ func (f *frame) callFunc(n ast.Node, fn val, args []val) []val {
 	return results()
 }
 
-// callArgs calls a function with all its arguments, the receiver first.
+// callArgs lowers a call whose arguments include the receiver, which is first.
 func (f *frame) callArgs(n ast.Node, in instance, args []val) []val {
 	pkg, decl := f.l.prog.Body(in.fn)
 	key := f.l.key(in)
@@ -377,7 +377,7 @@ func (f *frame) resultsOf(in instance) []val {
 	return list
 }
 
-// callModule calls a function of the module.
+// callModule emits a call of a module function, which is not inlined.
 func (f *frame) callModule(in instance, args []val) []val {
 	fn := f.l.funcOf(in)
 	call := f.builder.f.NewValue(ir.OpCall, ir.TNone)
@@ -392,7 +392,7 @@ func (f *frame) callModule(in instance, args []val) []val {
 		}
 	}
 	if len(call.Args) != len(fn.Params) {
-		return f.resultsOf(in) // after an error
+		return f.resultsOf(in) // an error has been reported
 	}
 	call.Callee, call.Pos = fn, f.pos
 	switch len(fn.Results) {
@@ -428,7 +428,7 @@ func isRegister(x leaf) bool {
 	return false
 }
 
-// loadAll returns the parts of a value, which is too large for a parameter if it is in memory.
+// loadAll returns v unless it is too large to be passed in registers, which is an error.
 func (f *frame) loadAll(v val) val {
 	if v.from != nil || v.zero {
 		f.l.errorf(f.l.now, "func-param", f.typeText(v.typ))
@@ -437,14 +437,14 @@ func (f *frame) loadAll(v val) val {
 	return v
 }
 
-// inlineCall lowers the body of a function in place of a call.
+// inlineCall lowers the body of a declared function in place of the call.
 func (f *frame) inlineCall(n ast.Node, in instance, pkg *source.Package, decl *ast.FuncDecl, args []val) []val {
 	g := &frame{builder: f.builder, pkg: pkg, env: f.l.env(in), key: f.l.key(in), caller: f, depth: f.depth + 1,
 		decl: in.fn.Signature(), vars: map[types.Object]*variable{}, nobounds: f.builder.f.Options.NoBounds || f.l.prog.Directives(in.fn).NoBounds}
 	return f.enterCall(n, g, f.l.goName(in.fn), params(in.fn.Signature()), args, decl.Type, decl.Body)
 }
 
-// callLit lowers the body of a function literal in place of a call.
+// callLit lowers the body of a function literal in place of the call.
 func (f *frame) callLit(n ast.Node, c *closure, args []val) []val {
 	for g := f; g != nil; g = g.caller {
 		if g.lit == c.lit && g.outer == c.f {

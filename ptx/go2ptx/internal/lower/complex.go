@@ -8,7 +8,8 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 )
 
-// complexOp computes in float64, as Go's compiler does also for complex64.
+// complexOp lowers complex arithmetic. Like Go's compiler, it computes in float64 even for
+// complex64.
 func (f *frame) complexOp(op token.Token, x, y val, t types.Type) val {
 	if len(x.leaves) != 2 || len(y.leaves) != 2 {
 		return f.zeroOf(t)
@@ -49,8 +50,9 @@ func (b *builder) f64Const(x float64) *ir.Value {
 	return b.f.Const(ir.TF64, int64(math.Float64bits(x)))
 }
 
-// divideComplex divides a+bi by c+di. It scales by the larger part of the divisor (Smith, Algorithm
-// 116), and then sets the results that C99's Annex G asks for when that gives NaN, as Go does.
+// divideComplex divides a+bi by c+di with Smith's method (Algorithm 116), which scales by the
+// larger part of the divisor. If the result is NaN, it then applies the corrections of C99's Annex
+// G, as Go does.
 func (b *builder) divideComplex(a, bi, c, d *ir.Value) (re, im *ir.Value) {
 	abs := func(x *ir.Value) *ir.Value { return b.f64(ir.OpFAbs, x) }
 	mul := func(x, y *ir.Value) *ir.Value { return b.f64(ir.OpFMul, x, y) }
@@ -69,7 +71,7 @@ func (b *builder) divideComplex(a, bi, c, d *ir.Value) (re, im *ir.Value) {
 	isInf := func(x *ir.Value) *ir.Value { return b.fcmp(ir.Eq, abs(x), inf) }
 	finite := func(x *ir.Value) *ir.Value { return b.fcmp(ir.FLt, abs(x), inf) }
 	or := func(x, y *ir.Value) *ir.Value { return b.op(ir.OpOr, ir.TBool, x, y) }
-	sign := func(x, s *ir.Value) *ir.Value { // |x| with the sign of s
+	sign := func(x, s *ir.Value) *ir.Value { // copysign(x, s)
 		bits := b.op(ir.OpBitcast, ir.TI64, s)
 		return b.sel(b.cmp(ir.SLt, bits, b.int(0)), b.f64(ir.OpFNeg, x), x)
 	}

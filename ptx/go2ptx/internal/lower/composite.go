@@ -6,8 +6,8 @@ import (
 	"go/types"
 )
 
-// composite evaluates a composite literal of type t, which may be a pointer to its type inside
-// another literal.
+// composite evaluates a composite literal. Within another literal, t may be a pointer to the type
+// of the literal.
 func (f *frame) composite(e *ast.CompositeLit, t types.Type) val {
 	switch u := under(t).(type) {
 	case *types.Pointer:
@@ -30,7 +30,8 @@ func (f *frame) composite(e *ast.CompositeLit, t types.Type) val {
 	return f.zeroOf(t)
 }
 
-// literalElem evaluates an element of a composite literal, whose type may be left out.
+// literalElem evaluates an element of a composite literal. The element may itself be a literal
+// whose type is omitted.
 func (f *frame) literalElem(e ast.Expr, t types.Type) val {
 	if c, ok := e.(*ast.CompositeLit); ok && c.Type == nil {
 		f.at(c)
@@ -45,7 +46,7 @@ func (f *frame) structLit(e *ast.CompositeLit, t types.Type, s *types.Struct) va
 	if lay.big() {
 		return f.bigLit(e, t, func(x loc) { f.structFields(e, s, func(i int, r val) { f.store(f.field(e, x, i), r) }) })
 	}
-	if lay.leaf != nil { // a number of package num
+	if lay.leaf != nil { // a number type of package num
 		f.structFields(e, s, func(i int, r val) {
 			x := f.whole(f.temp("number", t, e.Pos(), tagLiteral, v))
 			f.store(f.field(e, x, i), r)
@@ -65,7 +66,7 @@ func (f *frame) structFields(e *ast.CompositeLit, s *types.Struct, set func(i in
 	f.fieldValues(e, s, func(i int, x ast.Expr) { set(i, f.literalElem(x, s.Field(i).Type())) })
 }
 
-// fieldValues visits the fields that a literal sets.
+// fieldValues calls visit for each field that a struct literal sets.
 func (f *frame) fieldValues(e *ast.CompositeLit, s *types.Struct, visit func(i int, x ast.Expr)) {
 	for i, x := range e.Elts {
 		if kv, ok := x.(*ast.KeyValueExpr); ok {
@@ -83,7 +84,7 @@ func (f *frame) fieldValues(e *ast.CompositeLit, s *types.Struct, visit func(i i
 	}
 }
 
-// bigLit builds a large literal in a variable.
+// bigLit builds a large literal in a variable instead of in registers.
 func (f *frame) bigLit(e *ast.CompositeLit, t types.Type, fill func(loc)) val {
 	x := f.whole(f.temp("literal", t, e.Pos(), tagCopy, f.zeroOf(t)))
 	fill(x)
@@ -112,7 +113,7 @@ func (f *frame) arrayElems(e *ast.CompositeLit, elem types.Type, set func(i int6
 	f.elements(e, func(i int64, x ast.Expr) { set(i, f.literalElem(x, elem)) })
 }
 
-// elements visits the elements of a literal of an array or slice.
+// elements calls visit for each element of an array or slice literal.
 func (f *frame) elements(e *ast.CompositeLit, visit func(i int64, x ast.Expr)) {
 	var i int64
 	for _, x := range e.Elts {

@@ -8,35 +8,35 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 )
 
-// scope is a statement that break, continue or goto can refer to.
+// scope is an enclosing statement that break, continue or goto can refer to.
 type scope struct {
 	outer     *scope
-	label     types.Object // of the statement
+	label     types.Object // label of the statement
 	brk, cont *ir.Block
-	labels    map[types.Object]*ir.Block // of goto
-	body      *bodyCall                  // the body of a range over a function
+	labels    map[types.Object]*ir.Block // blocks that goto can jump to
+	body      *bodyCall                  // set if the scope is the body of a range over a function
 }
 
-// rangeFunc is a range over a function.
+// rangeFunc is a range statement over a function.
 type rangeFunc struct {
 	f     *frame
 	stmt  *ast.RangeStmt
 	outer *scope
 	label types.Object
-	code  *variable // why the body returned false: 0, or an index into exits plus one
-	done  *variable // the body must not be called again
+	code  *variable // how the body was left: 0 for break, otherwise an index into exits plus one
+	done  *variable // whether further calls of the body are forbidden
 	exits []exit
 	loop  *loop
 }
 
-// bodyCall is one inlined call of the body of a range over a function.
+// bodyCall is an inlined call of the body of a range over a function.
 type bodyCall struct {
 	*rangeFunc
 	ret    *ir.Block
 	result *variable
 }
 
-// exit is a way to leave the body of a range over a function. Equal exits have equal keys.
+// exit is a way to leave the body of a range over a function. Equivalent exits have equal keys.
 type exit struct {
 	key exitKey
 	do  func()
@@ -47,7 +47,7 @@ type exitKey struct {
 	label types.Object
 }
 
-// body lowers the statements of a function, or of the body of a range over a function.
+// body lowers the statements of a function or of the body of a range over a function.
 func (f *frame) body(body *ast.BlockStmt, s *scope) {
 	s.outer, f.ctl = f.ctl, s
 	s.labels = map[types.Object]*ir.Block{}
@@ -69,7 +69,7 @@ func (f *frame) body(body *ast.BlockStmt, s *scope) {
 	f.ctl = s.outer
 }
 
-// inspectFunc visits the nodes of a function without those of function literals.
+// inspectFunc visits the nodes of a function, but skips function literals.
 func inspectFunc(root ast.Node, visit func(ast.Node)) {
 	ast.Inspect(root, func(n ast.Node) bool {
 		if _, ok := n.(*ast.FuncLit); ok {
@@ -82,7 +82,8 @@ func inspectFunc(root ast.Node, visit func(ast.Node)) {
 	})
 }
 
-// declares reports whether a body declares a label, outside of the bodies of ranges over functions.
+// declares reports whether a function body declares a label outside of the bodies of ranges over
+// functions.
 func declares(body ast.Node, f *frame, obj types.Object) bool {
 	found := false
 	ast.Inspect(body, func(n ast.Node) bool {
@@ -113,7 +114,7 @@ func under(t types.Type) types.Type {
 	return t.Underlying()
 }
 
-// block lowers statements.
+// block lowers a list of statements.
 func (f *frame) block(list []ast.Stmt) {
 	saved := f.loop
 	for _, s := range list {
@@ -127,13 +128,14 @@ func (f *frame) block(list []ast.Stmt) {
 	f.loop = saved
 }
 
-// labeled lowers a statement with a label.
+// labeled lowers a labeled statement.
 func (f *frame) labeled(s *ast.LabeledStmt) {
 	obj := f.pkg.Info.Defs[s.Label]
 	if blk := f.ctl.findLabel(obj); blk != nil {
 		f.jump(blk)
 		f.start(blk)
-		// A variable that is declared after the label is a new one each time that goto comes back.
+		// Each goto back to the label creates new instances of the variables declared after it, so
+		// the label starts a loop.
 		f.loop = &loop{f.loop}
 	}
 	if !f.dead {
@@ -141,7 +143,7 @@ func (f *frame) labeled(s *ast.LabeledStmt) {
 	}
 }
 
-// findLabel returns the block of a label in this body, or nil.
+// findLabel returns the block of a label in the current body, or nil.
 func (s *scope) findLabel(obj types.Object) *ir.Block {
 	for ; s != nil && s.body == nil; s = s.outer {
 		if b := s.labels[obj]; b != nil {
@@ -154,7 +156,7 @@ func (s *scope) findLabel(obj types.Object) *ir.Block {
 	return nil
 }
 
-// branchStmt lowers break, continue and goto. Fallthrough is lowered with its switch.
+// branchStmt lowers break, continue and goto. Fallthrough is handled by the switch statement.
 func (f *frame) branchStmt(s *ast.BranchStmt) {
 	var label types.Object
 	if s.Label != nil {
@@ -163,7 +165,7 @@ func (f *frame) branchStmt(s *ast.BranchStmt) {
 	f.leave(f.ctl, exitKey{s.Tok, label})
 }
 
-// leave jumps to where break, continue, goto or return lead.
+// leave jumps to the target of a break, continue, goto or return.
 func (f *frame) leave(from *scope, key exitKey) {
 	for s := from; s != nil; s = s.outer {
 		if to := s.matches(key); to != nil {
@@ -199,7 +201,7 @@ func (s *scope) matches(key exitKey) *ir.Block {
 	return nil
 }
 
-// leaveBody leaves one call of the body of a range over a function.
+// leaveBody ends a call of the body of a range over a function.
 func (f *frame) leaveBody(b *bodyCall, key exitKey) {
 	mine := key.label == nil || key.label == b.label
 	if key.tok == token.CONTINUE && mine {
@@ -231,7 +233,8 @@ func (r *rangeFunc) exitCode(f *frame, key exitKey) int {
 	return len(r.exits)
 }
 
-// rangeOverFunc lowers a range over a function: a call of the function with the body as yield.
+// rangeOverFunc lowers a range over a function as a call of that function, with the loop body as
+// yield.
 func (f *frame) rangeOverFunc(s *ast.RangeStmt, label types.Object) {
 	fn := f.expr(s.X)
 	boolean := types.Typ[types.Bool]
@@ -246,7 +249,8 @@ func (f *frame) rangeOverFunc(s *ast.RangeStmt, label types.Object) {
 	yield := &closure{f: f, body: r, typ: sig.Params().At(0).Type()}
 	f.callFunc(s.X, fn, []val{single(sig.Params().At(0).Type(), yield)})
 	f.at(s)
-	// A later call of the body is a fault, but nothing can call it: yield does not escape.
+	// Go requires a panic if the body is called after the loop has ended. That cannot happen here,
+	// because yield cannot escape.
 	for i, e := range r.exits {
 		code := f.scalar(f.load(f.whole(r.code)))
 		yes, no := f.newBlock(), f.newBlock()
@@ -260,7 +264,7 @@ func (f *frame) rangeOverFunc(s *ast.RangeStmt, label types.Object) {
 	}
 }
 
-// callBody inlines the body of a range over a function where yield is called.
+// callBody inlines the body of a range over a function in place of a call of yield.
 func (f *frame) callBody(call ast.Node, r *rangeFunc, args []val) val {
 	boolean := types.Typ[types.Bool]
 	in := r.f
@@ -286,7 +290,7 @@ func (f *frame) callBody(call ast.Node, r *rangeFunc, args []val) val {
 	return f.load(f.whole(b.result))
 }
 
-// depthLimit counts the nesting of inlined calls.
+// depthLimit reports an error and returns true if inlined calls are nested too deeply.
 func (f *frame) depthLimit() bool {
 	if f.depth > maxDepth {
 		f.l.errorf(f.l.now, "too-large")

@@ -9,7 +9,7 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 )
 
-// constant returns a constant of a type.
+// constant returns a constant of type t.
 func (f *frame) constant(n ast.Node, t types.Type, c constant.Value) val {
 	lay := f.layoutAt(t, n.Pos())
 	switch {
@@ -71,7 +71,7 @@ func (b *builder) floatConst(t ir.Type, c constant.Value) *ir.Value {
 	return b.f.Const(t, int64(math.Float64bits(x)))
 }
 
-// box makes an interface of a value.
+// box converts a value to an interface.
 func (f *frame) box(v val, t types.Type) val {
 	if isUntyped(v.typ) {
 		v.typ = types.Default(v.typ)
@@ -79,7 +79,7 @@ func (f *frame) box(v val, t types.Type) val {
 	return single(t, &boxed{v})
 }
 
-// convertTo converts a value to a type to which it can be assigned.
+// convertTo converts a value to a type that it is assignable to.
 func (f *frame) convertTo(n ast.Node, v val, t types.Type) val {
 	switch {
 	case isNil(v.typ):
@@ -91,17 +91,17 @@ func (f *frame) convertTo(n ast.Node, v val, t types.Type) val {
 		return v
 	}
 	if lay := f.l.layout(t); len(v.leaves) != lay.leaves {
-		return f.zeroOf(t) // after an error
+		return f.zeroOf(t) // an error has been reported
 	}
 	return val{typ: t, leaves: v.leaves}
 }
 
-// conversion lowers T(x).
+// conversion lowers a conversion T(x).
 func (f *frame) conversion(call *ast.CallExpr) val {
 	t := f.typeOf(call)
 	arg := call.Args[0]
 	if tv := f.pkg.Info.Types[arg]; tv.Value != nil && !types.IsInterface(t) {
-		// To a type parameter: the conversion of a constant is not a constant.
+		// The conversion of a constant to a type parameter is not itself a constant.
 		if basicInfo(t)&types.IsConstType != 0 && (!isString(t) || tv.Value.Kind() == constant.String) {
 			return f.constant(call, t, f.representable(tv.Value, t))
 		}
@@ -111,7 +111,8 @@ func (f *frame) conversion(call *ast.CallExpr) val {
 	return f.convert(call, v, t)
 }
 
-// representable rounds a constant to the type of a type parameter.
+// representable converts a constant to a form that type t, the value of a type parameter, can
+// represent.
 func (f *frame) representable(c constant.Value, t types.Type) constant.Value {
 	if isInteger(t) {
 		return constant.ToInt(c)
@@ -119,7 +120,7 @@ func (f *frame) representable(c constant.Value, t types.Type) constant.Value {
 	return c
 }
 
-// convert converts explicitly.
+// convert lowers an explicit conversion.
 func (f *frame) convert(n ast.Node, v val, t types.Type) val {
 	from := v.typ
 	switch {
@@ -145,7 +146,7 @@ func (f *frame) convert(n ast.Node, v val, t types.Type) val {
 		case *types.Array:
 			p := f.arrayPointer(n, v, s, u)
 			x := f.deref(n, single(types.NewPointer(t), p))
-			x.vec = false // a conversion to an array promises no alignment
+			x.vec = false // a conversion to an array does not promise any alignment
 			return f.load(x)
 		}
 	}
@@ -187,7 +188,7 @@ func (b *builder) convertInt(v *ir.Value, from types.Type, to ir.Mem) *ir.Value 
 	return b.extend(v, to)
 }
 
-// floatToInt saturates, and a NaN becomes 0.
+// floatToInt converts a float to an integer. It saturates, and converts NaN to 0.
 func (b *builder) floatToInt(v *ir.Value, to ir.Mem, signed bool) *ir.Value {
 	op := ir.OpFToU
 	if signed {
@@ -213,7 +214,7 @@ func (b *builder) floatToInt(v *ir.Value, to ir.Mem, signed bool) *ir.Value {
 	return r
 }
 
-// arrayPointer converts a slice to a pointer to an array.
+// arrayPointer lowers a conversion of a slice to a pointer to an array.
 func (f *frame) arrayPointer(n ast.Node, v val, s *types.Slice, to types.Type) leaf {
 	a, ok := to.(*types.Array)
 	if !ok || len(v.leaves) != 3 {
@@ -223,7 +224,7 @@ func (f *frame) arrayPointer(n ast.Node, v val, s *types.Slice, to types.Type) l
 	f.check("convert", "", f.cmp(ir.SLe, f.int(a.Len()), length), length, f.int(a.Len()))
 	if p, ok := v.leaves[0].(place); ok {
 		if p.off+f.l.layout(a).leaves > p.v.lay.leaves {
-			return f.undef(ir.TPtr) // the check fails
+			return f.undef(ir.TPtr) // the check always fails
 		}
 		return p
 	}
@@ -231,7 +232,8 @@ func (f *frame) arrayPointer(n ast.Node, v val, s *types.Slice, to types.Type) l
 	if a.Len() == 0 || p.Op == ir.OpUndef {
 		return p
 	}
-	// Not the pointer of the slice itself, whose other uses need no alignment.
+	// The converted pointer must be aligned, the slice's own pointer need not. A separate value
+	// keeps them apart.
 	q := f.emit(ir.OpPtrAdd, p.Type, p, f.int(0))
 	f.nonnil[q] = true
 	f.vector[q] = true

@@ -23,7 +23,7 @@ func init() { debugPanics = true }
 
 const module = "github.com/purecuda/cuda/"
 
-// resolve reads the packages of this module.
+// resolve finds the sources of packages in this module.
 func resolve(path string) (source.Sources, error) {
 	s := source.Sources{Path: path}
 	rest, ok := strings.CutPrefix(path, module)
@@ -51,7 +51,8 @@ func addFiles(s *source.Sources, dir string) error {
 	return err
 }
 
-// loadCorpus loads all functions of the corpus. A kernel that is not lowered mentions them.
+// loadCorpus loads all functions of the corpus. A kernel that is never compiled refers to them, so
+// that they are loaded.
 func loadCorpus(t testing.TB) *source.Program {
 	t.Helper()
 	s := source.Sources{Path: module + "ptx/go2ptx/internal/lower/testdata/corpus"}
@@ -102,7 +103,7 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// compareOnce calls a function both ways with the same random arguments.
+// compareOnce calls a function natively and in the interpreter, with the same random arguments.
 func compareOnce(t *testing.T, m *ir.Module, f any, rng *rand.Rand, round int) bool {
 	fv := reflect.ValueOf(f)
 	mach := irtest.New(m)
@@ -162,7 +163,7 @@ func compareOnce(t *testing.T, m *ir.Module, f any, rng *rand.Rand, round int) b
 	return true
 }
 
-// oneNaN makes all NaNs the same.
+// oneNaN replaces every NaN with the same one.
 func oneNaN(bits int64, t ir.Type) int64 {
 	switch t {
 	case ir.TF32:
@@ -183,7 +184,7 @@ func (m memory) same(mach *irtest.Machine) bool {
 	for i := range m.v.Len() {
 		want := make([]byte, size+8)
 		at := int(m.addr) + i*size
-		copy(want, mach.Memory[at:at+size]) // the padding
+		copy(want, mach.Memory[at:at+size]) // padding bytes need not match, so take them from the machine
 		encode(want, m.v.Index(i))
 		if string(want[:size]) != string(mach.Memory[at:at+size]) {
 			return false
@@ -201,7 +202,7 @@ func callNative(f reflect.Value, args []reflect.Value) (results []reflect.Value,
 	return f.Call(args), ""
 }
 
-// sameFault compares a record with Go's message.
+// sameFault reports whether a fault record matches Go's panic message.
 func sameFault(have *irtest.Fault, want string) bool {
 	v := func(i int) int64 {
 		if i < len(have.Values) {
@@ -318,7 +319,7 @@ func leaves(v reflect.Value) (list []int64) {
 	return []int64{int64(v.Uint())}
 }
 
-// encode writes a value as it lies in memory.
+// encode writes a value in its memory representation.
 func encode(data []byte, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Struct:

@@ -1,21 +1,22 @@
-// Package lower compiles kernels from Go's syntax tree with types to the intermediate form.
+// Package lower translates the type-checked Go syntax of kernels to the intermediate
+// representation.
 //
 // # Calls
 //
-// Calls are inlined while the caller is lowered, from the syntax of the callee. Type parameters
-// are replaced in the same step. A function that calls itself, directly or through others, and a
-// function with the directive //gpu:noinline become functions of the module. How deep a recursion
-// may be depends on the stack of the thread, which is 1 KiB unless the context's limit is raised. A
-// GPU does not report an overflow as such.
+// A call is inlined while its caller is lowered, from the syntax of the callee. Type parameters are
+// replaced in the same step. Recursive functions, whether directly or indirectly recursive, and
+// functions with the directive //gpu:noinline become functions of the module instead. The maximum
+// depth of a recursion depends on the size of the thread's stack, which is 1 KiB unless the
+// context's limit is raised. A GPU does not report a stack overflow as such.
 //
-// # Values that are known while compiling
+// # Values known at compile time
 //
-// Function values, the dynamic types of interfaces, and the addresses of local variables usually
-// are known while the kernel is compiled. Calls of function literals and ranges over functions are
-// therefore inlined like other calls, and a variable whose address is taken stays in registers. A
-// function or interface that is only known when the kernel runs is an error. A variable whose
-// address is only known then gets a slot in local memory.
+// Function values, the dynamic types of interfaces, and the addresses of local variables are
+// usually known at compile time. Calls of function literals and ranges over functions are therefore
+// inlined like other calls, and a variable whose address is taken can still be in registers. It is
+// an error if a function value or a dynamic type is only known at run time. If the address of a
+// variable is only known at run time, the variable gets a slot in local memory.
 //
-// Lowering finds that out as it goes. If a variable must have a slot after all, or a value turns
-// out to vary in a loop, the function is lowered again from the start.
+// Lowering discovers such cases as it proceeds. If a variable turns out to need a slot, or a value
+// turns out to change in a loop, the function is lowered again from the beginning.
 package lower

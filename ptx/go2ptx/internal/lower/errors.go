@@ -6,10 +6,10 @@ import (
 	"go/types"
 )
 
-// Error is something in the source that cannot be compiled for a device.
+// Error describes source code that cannot be compiled for a device.
 type Error struct {
 	Pos     token.Position
-	ID      string // which refusal; see Refusals
+	ID      string // the ID of a Refusal
 	Message string
 	Advice  string
 }
@@ -22,12 +22,12 @@ func (e *Error) Error() string {
 	return s
 }
 
-// A Refusal is a reason for which a kernel is refused.
+// A Refusal is a reason why the compiler refuses a kernel.
 type Refusal struct {
 	ID, Message, Advice string
 }
 
-// Refusals are all reasons, for documentation and tests.
+// Refusals lists all reasons, for documentation and tests.
 var Refusals = []Refusal{
 	{"append", "append may need to allocate memory", "write to an index of a slice or array with enough elements"},
 	{"array-compare", "arrays with more than 64 numbers cannot be compared", "compare the elements in a loop"},
@@ -73,7 +73,7 @@ func refusal(id string) Refusal {
 	return Refusal{ID: id, Message: id}
 }
 
-// errorf adds an error.
+// errorf reports an error.
 func (l *lowerer) errorf(pos token.Pos, id string, args ...any) {
 	if !pos.IsValid() {
 		pos = l.now
@@ -93,7 +93,7 @@ func (l *lowerer) errorf(pos token.Pos, id string, args ...any) {
 	}
 }
 
-// refusedType returns why a type is not available.
+// refusedType returns advice for the error that a type cannot be used.
 func refusedType(t types.Type) string {
 	switch t.Underlying().(type) {
 	case *types.Map:

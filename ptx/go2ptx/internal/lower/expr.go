@@ -82,7 +82,7 @@ func (f *frame) ident(e *ast.Ident) val {
 	return f.zeroOf(f.typeOf(e))
 }
 
-// loc returns the location of an addressable expression, or of the blank identifier.
+// loc returns the location of an addressable expression or of the blank identifier.
 func (f *frame) loc(e ast.Expr) loc {
 	f.at(e)
 	switch e := e.(type) {
@@ -103,7 +103,7 @@ func (f *frame) loc(e ast.Expr) loc {
 		t := f.typeOf(e)
 		return f.whole(f.temp("literal", t, e.Pos(), tagLiteral, f.composite(e, t)))
 	}
-	// A value that has no address, such as the result of a call.
+	// The value has no address, for example because it is the result of a call.
 	v := f.expr(e)
 	return f.whole(f.temp("value", v.typ, e.Pos(), tagTemp, v))
 }
@@ -119,10 +119,10 @@ func (f *frame) identLoc(e *ast.Ident) loc {
 	if v, ok := obj.(*types.Var); ok && v.Pkg() != nil && v.Parent() == v.Pkg().Scope() {
 		return f.packageVar(e, v)
 	}
-	return loc{none: true, typ: f.typeOf(e)} // after an error
+	return loc{none: true, typ: f.typeOf(e)} // an error has been reported
 }
 
-// deref returns what a pointer points to.
+// deref returns the location that a pointer points to.
 func (f *frame) deref(n ast.Node, p val) loc {
 	pt, ok := under(p.typ).(*types.Pointer)
 	if !ok || len(p.leaves) != 1 {
@@ -166,7 +166,7 @@ func (f *frame) addr(n ast.Node, x loc) leaf {
 
 func (f *frame) selector(e *ast.SelectorExpr) val {
 	s := f.pkg.Info.Selections[e]
-	if s == nil { // a name of a package
+	if s == nil { // a qualified identifier
 		switch obj := f.pkg.Info.Uses[e.Sel].(type) {
 		case *types.Func:
 			return f.funcValue(e.Sel, obj)
@@ -185,7 +185,7 @@ func (f *frame) selector(e *ast.SelectorExpr) val {
 	return f.load(f.fieldLoc(e, s.Index()))
 }
 
-// fieldLoc walks a path of fields from the operand of a selector.
+// fieldLoc follows a path of fields from the operand of a selector expression.
 func (f *frame) fieldLoc(e *ast.SelectorExpr, path []int) loc {
 	x := f.operand(e.X)
 	for _, i := range path {
@@ -194,7 +194,7 @@ func (f *frame) fieldLoc(e *ast.SelectorExpr, path []int) loc {
 	return x
 }
 
-// operand returns the location of an expression whose parts are selected. A pointer is not followed.
+// operand returns the location of a selector's operand. It does not dereference a pointer.
 func (f *frame) operand(e ast.Expr) loc {
 	if f.pkg.Info.Types[e].Addressable() {
 		return f.loc(e)
@@ -216,7 +216,7 @@ func (f *frame) field(n ast.Node, x loc, i int) loc {
 	}
 	t := s.Field(i).Type()
 	lay := f.l.layout(x.typ)
-	if lay.leaf != nil { // a number of package num
+	if lay.leaf != nil { // a number type of package num
 		half := lay.leaf.mem == ir.MF16 || lay.leaf.mem == ir.MBF16
 		r := x
 		r.bits, r.half, r.typ = half, x.typ, t
@@ -233,7 +233,7 @@ func (f *frame) unary(e *ast.UnaryExpr) val {
 	case token.AND:
 		t := f.typeOf(e)
 		if c, ok := ast.Unparen(e.X).(*ast.CompositeLit); ok {
-			// Each evaluation makes a new variable.
+			// Each evaluation creates a new variable.
 			return single(t, f.addr(e, f.loc(c)))
 		}
 		return single(t, f.addr(e, f.loc(e.X)))
@@ -268,7 +268,7 @@ func (f *frame) negate(x val, t types.Type) val {
 	return r
 }
 
-// narrow extends the result of an operation on a type with less than 32 bits.
+// narrow extends a result to 32 bits after an operation on a narrower type.
 func (f *frame) narrow(v *ir.Value, t types.Type) *ir.Value {
 	lay := f.l.layout(t)
 	if lay.leaf == nil {
@@ -291,7 +291,7 @@ func (b *builder) extend(v *ir.Value, m ir.Mem) *ir.Value {
 	return v
 }
 
-// typeAssert evaluates x.(T) if the dynamic type is known now.
+// typeAssert evaluates x.(T). The dynamic type must be known at compile time.
 func (f *frame) typeAssert(e *ast.TypeAssertExpr) []val {
 	x := f.expr(e.X)
 	t := f.typeOf(e.Type)
@@ -307,7 +307,7 @@ func (f *frame) typeAssert(e *ast.TypeAssertExpr) []val {
 	return []val{f.zeroOf(t), single(boolean, f.bool(false))}
 }
 
-// implements reports whether a value with a dynamic type matches a case of a type switch.
+// implements reports whether a value of dynamic type dyn matches a type switch case for t.
 func (f *frame) implements(dyn, t types.Type) bool {
 	if i, ok := under(t).(*types.Interface); ok {
 		return types.Implements(dyn, i)
@@ -315,11 +315,11 @@ func (f *frame) implements(dyn, t types.Type) bool {
 	return types.Identical(dyn, t)
 }
 
-// boxed is the value of an interface.
+// boxed is the contents of an interface value.
 type boxed struct{ v val }
 
-// dynamic returns what an interface contains, nil if it is nil. It fails with an error if that is
-// not known now.
+// dynamic returns the contents of an interface value, or nil if it is nil. If the contents are not
+// known at compile time, dynamic reports an error and returns false.
 func (f *frame) dynamic(n ast.Node, x val) (*boxed, bool) {
 	if len(x.leaves) != 1 {
 		return nil, false

@@ -9,7 +9,7 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 )
 
-// extern declares a function that another module or the driver defines.
+// extern declares a function that is defined in another module or by the driver.
 func (l *lowerer) extern(name string, params []ir.Mem, results ...ir.Type) *ir.Func {
 	if f := l.externs[name]; f != nil {
 		same := slices.Equal(f.Results, results) && slices.EqualFunc(f.Params, params, func(p ir.Param, m ir.Mem) bool { return p.Parts[0].Mem == m })
@@ -31,7 +31,8 @@ func (l *lowerer) extern(name string, params []ir.Mem, results ...ir.Type) *ir.F
 	return f
 }
 
-// callExtern calls a function of another module. The result has type TNone if there is none.
+// callExtern emits a call of a function in another module. Without a result, the call has type
+// TNone.
 func (b *builder) callExtern(f *ir.Func, args ...*ir.Value) *ir.Value {
 	t := ir.TNone
 	if len(f.Results) == 1 {
@@ -51,7 +52,7 @@ func setConditional(c *icall) []leaf {
 
 var _ = register(pathGPU, map[string]func(*icall) []leaf{"Extern": externFunc})
 
-// externFunc lowers Extern, the initial value of a package-level variable.
+// externFunc lowers a call of Extern, which initializes a package-level variable.
 func externFunc(c *icall) []leaf {
 	list := c.operands()
 	file, ok := c.constText(list[0])
@@ -83,7 +84,8 @@ func externFunc(c *icall) []leaf {
 	return []leaf{&closure{typ: c.res[0], ext: f}}
 }
 
-// externTypes returns what is passed to a function of other PTX: numbers, bools and pointers.
+// externTypes returns the parameter and result types for a function in another PTX file. Only
+// numbers, bools and pointers can be passed.
 func (c *icall) externTypes(sig *types.Signature) (params []ir.Mem, results []ir.Type, ok bool) {
 	if sig.Variadic() || sig.Results().Len() > 1 {
 		c.fail("the function is variadic or has several results", "pass a pointer to which it writes")
@@ -107,14 +109,14 @@ func (c *icall) externTypes(sig *types.Signature) (params []ir.Mem, results []ir
 	return params, results, true
 }
 
-// callOther calls a function of another PTX file.
+// callOther lowers a call of a function in another PTX file.
 func (f *frame) callOther(c *closure, args []val) []val {
 	var list []*ir.Value
 	for _, a := range args {
 		list = append(list, f.scalar(a))
 	}
 	if len(list) != len(c.ext.Params) {
-		return nil // after an error
+		return nil // an error has been reported
 	}
 	r := f.callExtern(c.ext, list...)
 	if len(c.ext.Results) == 0 {
@@ -124,7 +126,7 @@ func (f *frame) callOther(c *closure, args []val) []val {
 	return []val{single(t, f.narrow(r, t))}
 }
 
-// ptxName reports whether PTX can call a function by this name.
+// ptxName reports whether s is a valid name for a PTX function.
 func ptxName(s string) bool {
 	for i, c := range s {
 		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c == '$'

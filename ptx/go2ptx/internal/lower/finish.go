@@ -7,8 +7,8 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 )
 
-// finish completes the function: it removes blocks that no path reaches and phis that are other
-// values, and gives each pointer its space.
+// finish completes the function: it removes unreachable blocks and redundant phis, and determines
+// the state space of each pointer.
 func (b *builder) finish() {
 	for _, blk := range b.f.Blocks {
 		b.seal(blk)
@@ -20,7 +20,7 @@ func (b *builder) finish() {
 	b.mergeBlocks()
 }
 
-// prune removes blocks that no path reaches.
+// prune removes unreachable blocks.
 func (b *builder) prune() {
 	reached := map[*ir.Block]bool{b.entry: true}
 	work := []*ir.Block{b.entry}
@@ -58,7 +58,7 @@ func (b *builder) prune() {
 	}
 }
 
-// simplifyPhis finds the phis that are another value, until there are no more.
+// simplifyPhis finds redundant phis until none are left.
 func (b *builder) simplifyPhis() {
 	for changed := true; changed; {
 		changed = false
@@ -77,7 +77,7 @@ func (b *builder) simplifyPhis() {
 	}
 }
 
-// substitute replaces phis in operands, and removes those without a use.
+// substitute replaces redundant phis in operands and removes unused phis.
 func (b *builder) substitute() {
 	used := map[*ir.Value]bool{}
 	var work []*ir.Value
@@ -119,7 +119,8 @@ func (b *builder) substitute() {
 	}
 }
 
-// mergeBlocks joins a block with its only successor, of which it is the only predecessor.
+// mergeBlocks merges a block with its successor if there is no other edge from the block or to the
+// successor.
 func (b *builder) mergeBlocks() {
 	gone := map[*ir.Block]bool{}
 	for _, x := range b.f.Blocks {
@@ -128,7 +129,7 @@ func (b *builder) mergeBlocks() {
 			if len(s.Preds) != 1 || s == b.entry || s == x {
 				break
 			}
-			for _, v := range s.Values { // it has no phis: those with one operand were replaced
+			for _, v := range s.Values { // s has no phis: those with a single operand have been replaced
 				x.Append(v)
 			}
 			x.Term = s.Term
@@ -146,7 +147,7 @@ func (b *builder) mergeBlocks() {
 }
 
 // layoutVars removes functions and variables that only abandoned attempts used, and sorts the
-// variables that the compiler named.
+// variables that the compiler has named.
 func (l *lowerer) layoutVars() {
 	funcs, vars := map[*ir.Func]bool{}, map[*ir.Var]bool{}
 	var visit func(f *ir.Func)

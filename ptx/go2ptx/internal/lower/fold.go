@@ -2,8 +2,9 @@ package lower
 
 import "github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 
-// fold returns the result of an operation on constants, or an operand that is the result, or nil.
-// It serves only what lowering itself must know, such as constant indices.
+// fold returns the constant result of an operation, or the operand that is its result, or nil. It
+// only covers what lowering itself needs, such as constant indices. Optimization is left to package
+// opt.
 func (b *builder) fold(op ir.Op, t ir.Type, args []*ir.Value) *ir.Value {
 	bits := make([]int64, 0, 3)
 	for _, a := range args {

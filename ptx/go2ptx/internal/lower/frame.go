@@ -9,31 +9,31 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/source"
 )
 
-// frame is a call of a function that is being lowered, inlined or as a function of the module.
+// frame is the state of a function while it is lowered, either inlined or as a module function.
 type frame struct {
 	*builder
 	pkg      *source.Package
 	env      targs
-	outer    *frame // of a function literal: the function around it
+	outer    *frame // for a function literal: the enclosing function
 	caller   *frame
-	at0      ast.Node // where the caller calls it
-	key      string   // of the instance
+	at0      ast.Node // position of the call in the caller
+	key      string   // key of the instance
 	lit      *ast.FuncLit
 	depth    int
 	inline   int32
 	nobounds bool
 	vars     map[types.Object]*variable
-	decl     *types.Signature // as declared
-	sig      *types.Signature // with the type arguments
+	decl     *types.Signature // the signature as declared
+	sig      *types.Signature // the signature with type arguments substituted
 	results  []*variable
 	ret      *ir.Block
 	ctl      *scope
 }
 
-// maxDepth limits inlined calls in inlined calls.
+// maxDepth limits how deeply inlined calls may be nested.
 const maxDepth = 250
 
-// topFrame returns the frame of a function of the module.
+// topFrame returns the frame of a module function.
 func (b *builder) topFrame(in instance, pkg *source.Package, decl *ast.FuncDecl) *frame {
 	sig := in.fn.Signature()
 	env := b.l.env(in)
@@ -47,7 +47,7 @@ func (b *builder) topFrame(in instance, pkg *source.Package, decl *ast.FuncDecl)
 	return f
 }
 
-// env returns the environment of an instance.
+// env maps the type parameters of an instance to its type arguments.
 func (l *lowerer) env(in instance) targs {
 	sig := in.fn.Signature()
 	list := sig.TypeParams()
@@ -61,7 +61,7 @@ func (l *lowerer) env(in instance) targs {
 	return env
 }
 
-// at sets the position of the following instructions.
+// at sets the source position of the instructions that follow.
 func (f *frame) at(n ast.Node) {
 	if n != nil {
 		f.atPos(n.Pos())
@@ -80,13 +80,13 @@ func (f *frame) errorf(n ast.Node, id string, args ...any) {
 	if f.dead {
 		return
 	}
-	for f.caller != nil && f.pkg.Path == pathGPU { // the user's call is what is wrong
+	for f.caller != nil && f.pkg.Path == pathGPU { // report the position of the user's call
 		f, n = f.caller, f.at0
 	}
 	f.l.errorf(n.Pos(), id, args...)
 }
 
-// run lowers the body and continues after it.
+// run lowers the body. Lowering continues at the function's return.
 func (f *frame) run(body *ast.BlockStmt) {
 	f.body(body, &scope{})
 	f.atPos(body.Rbrace)
@@ -94,7 +94,7 @@ func (f *frame) run(body *ast.BlockStmt) {
 	f.enter(f.ret)
 }
 
-// newVar makes a variable without a value.
+// newVar creates a variable without a value.
 func (f *frame) newVar(name string, t types.Type, pos token.Pos, tag int) *variable {
 	lay := f.layoutAt(t, pos)
 	v := &variable{name: name, typ: t, lay: lay, id: varID{f.site, pos, tag}, loop: f.loop}
@@ -106,7 +106,7 @@ func (f *frame) newVar(name string, t types.Type, pos token.Pos, tag int) *varia
 	return v
 }
 
-// layoutAt returns a layout, and reports types that are not available.
+// layoutAt returns the layout of a type and reports an error if the type cannot be used.
 func (f *frame) layoutAt(t types.Type, pos token.Pos) *layout {
 	lay := f.l.layout(t)
 	if lay.err != "" {
@@ -122,7 +122,7 @@ func (f *frame) typeText(t types.Type) string {
 	return types.TypeString(t, types.RelativeTo(f.pkg.Types))
 }
 
-// declare makes the variable of an object, with a value.
+// declare creates the variable of a Go object and assigns a value to it.
 func (f *frame) declare(obj types.Object, t types.Type, v val) *variable {
 	x := f.newVar(obj.Name(), t, obj.Pos(), 0)
 	f.vars[obj] = x
@@ -132,14 +132,14 @@ func (f *frame) declare(obj types.Object, t types.Type, v val) *variable {
 
 func (f *frame) whole(v *variable) loc { return loc{typ: v.typ, v: v, none: v.refused} }
 
-// temp makes a variable of the compiler.
+// temp creates a variable for the compiler's own use.
 func (f *frame) temp(name string, t types.Type, pos token.Pos, tag int, v val) *variable {
 	x := f.newVar(name, t, pos, tag)
 	f.store(f.whole(x), v)
 	return x
 }
 
-// Tags of variables of the compiler, which share positions with others.
+// Tags distinguish compiler-generated variables at the same source position.
 const (
 	tagNone = iota
 	tagResult
@@ -153,7 +153,7 @@ const (
 	tagPhi
 	tagSnapshot
 	tagCopy
-	tagBody  // of sites
+	tagBody  // only for call sites
 	tagParam = 1000
 )
 
@@ -173,7 +173,7 @@ func (f *frame) declareResults(sig *types.Signature, ft *ast.FuncType) {
 
 func (f *frame) subst(t types.Type) types.Type { return f.l.subst(t, f.env) }
 
-// typeOf returns the type of an expression in this instance.
+// typeOf returns the type of an expression in the current instance.
 func (f *frame) typeOf(e ast.Expr) types.Type {
 	t := f.pkg.Info.TypeOf(e)
 	if t == nil {
@@ -182,7 +182,7 @@ func (f *frame) typeOf(e ast.Expr) types.Type {
 	return f.subst(t)
 }
 
-// lookup returns a local variable, or nil.
+// lookup returns a local variable of this function or of an enclosing one, or nil.
 func (f *frame) lookup(obj types.Object) *variable {
 	for ; f != nil; f = f.outer {
 		if v := f.vars[obj]; v != nil {
@@ -192,7 +192,7 @@ func (f *frame) lookup(obj types.Object) *variable {
 	return nil
 }
 
-// read2 reads a leaf of a variable wherever it is.
+// read2 reads a leaf of a variable, from SSA form or from memory.
 func (b *builder) read2(v *variable, i int) leaf {
 	if !v.mem {
 		return b.read(v, i)
@@ -245,7 +245,7 @@ func (f *frame) declareParam(p *types.Var, t types.Type, v val) {
 	f.declare(p, t, v)
 }
 
-// declareLeaves declares a parameter, of any size, from its scalar parts.
+// declareLeaves declares a parameter of any size, given its scalar parts.
 func (f *frame) declareLeaves(p *types.Var, t types.Type, leaves []leaf) {
 	x := f.newVar(p.Name(), t, p.Pos(), 0)
 	f.vars[p] = x
@@ -264,7 +264,7 @@ func (f *frame) storeLeaves(x *variable, leaves []leaf) {
 	}
 }
 
-// params returns the receiver and the parameters.
+// params returns the receiver, if any, followed by the parameters.
 func params(sig *types.Signature) []*types.Var {
 	var list []*types.Var
 	if r := sig.Recv(); r != nil {
@@ -276,7 +276,7 @@ func params(sig *types.Signature) []*types.Var {
 	return list
 }
 
-// signature sets the parameters and results of a function of the module.
+// signature sets the parameters and results of a module function.
 func (l *lowerer) signature(f *ir.Func, in instance) {
 	env := l.env(in)
 	sig := in.fn.Signature()
@@ -302,7 +302,7 @@ func (l *lowerer) signature(f *ir.Func, in instance) {
 	}
 }
 
-// funcParams declares the parameters of a function of the module.
+// funcParams declares the parameters of a module function.
 func (b *builder) funcParams(f *frame) {
 	index := 0
 	for _, v := range params(f.decl) {

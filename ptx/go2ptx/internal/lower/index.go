@@ -17,7 +17,7 @@ func (f *frame) indexExpr(e *ast.IndexExpr) val {
 	return f.load(f.indexLoc(e))
 }
 
-// indexValue evaluates an index as 64 bits.
+// indexValue evaluates an index and extends it to 64 bits.
 func (f *frame) indexValue(e ast.Expr) *ir.Value {
 	v := f.expr(e)
 	if len(v.leaves) != 1 {
@@ -72,7 +72,7 @@ func (f *frame) checkIndex(i, n *ir.Value) {
 	}
 }
 
-// element returns an element of an array.
+// element returns the location of an array element.
 func (f *frame) element(n ast.Node, x loc, a *types.Array, i *ir.Value) loc {
 	if x.none {
 		return loc{none: true, typ: a.Elem()}
@@ -81,7 +81,7 @@ func (f *frame) element(n ast.Node, x loc, a *types.Array, i *ir.Value) loc {
 	e := f.l.layout(a.Elem())
 	if i.Op == ir.OpConst {
 		if i.Aux < 0 || i.Aux >= a.Len() {
-			return loc{none: true, typ: a.Elem()} // the check fails
+			return loc{none: true, typ: a.Elem()} // the bounds check always fails
 		}
 		return x.part(a.Elem(), int(i.Aux)*e.leaves, i.Aux*e.size)
 	}
@@ -98,7 +98,7 @@ func (f *frame) element(n ast.Node, x loc, a *types.Array, i *ir.Value) loc {
 	return loc{typ: a.Elem(), ptr: q, disp: disp}
 }
 
-// sliceElement returns an element of a slice.
+// sliceElement returns the location of a slice element.
 func (f *frame) sliceElement(x val, elem types.Type, i *ir.Value, check bool) loc {
 	if len(x.leaves) != 3 {
 		return loc{none: true, typ: elem}

@@ -11,8 +11,8 @@ import (
 
 // operand is an operand of inline PTX.
 type operand struct {
-	kind string // the function that made it: Out, InOut, In, Addr or SharedAddr
-	v    val    // the argument
+	kind string // the function that created it: Out, InOut, In, Addr or SharedAddr
+	v    val    // the argument of that function
 }
 
 // ptx lowers PTX and PurePTX. Their operands are calls in the argument list.
@@ -54,8 +54,8 @@ func (f *frame) ptxOperand(e ast.Expr) (operand, bool) {
 	return operand{}, false
 }
 
-// emitPTX numbers the operands as OpAsm does: $ for what is written, % for what is read. Operands
-// that are read and written are copied first.
+// emitPTX emits inline PTX with its operands numbered as in an OpAsm: $n for written operands, %n
+// for read ones. An operand that is both gets a copy of its old value first.
 func (f *frame) emitPTX(n ast.Node, text string, operands []operand, pure bool) {
 	names := make([]string, len(operands))
 	var args []*ir.Value
@@ -117,7 +117,7 @@ func (f *frame) emitPTX(n ast.Node, text string, operands []operand, pure bool) 
 		if len(results) > 1 {
 			r = f.opAux(ir.OpExtract, results[i], int64(i), v)
 		}
-		// Narrow integers are kept extended, whatever the instructions leave in the register.
+		// Extend a narrow integer again, because the PTX may have left anything in the upper bits.
 		f.store(x, single(x.typ, f.narrow(r, x.typ)))
 	}
 }
@@ -138,7 +138,7 @@ func movType(t ir.Type) string {
 	return "b64"
 }
 
-// replaceOperands puts names in the place of %0, %1 and so on, and % in the place of %%.
+// replaceOperands replaces %0, %1 and so on with names, and %% with %.
 func replaceOperands(text string, names []string) (string, bool) {
 	var b strings.Builder
 	for i := 0; i < len(text); {

@@ -13,16 +13,17 @@ type icall struct {
 	*frame
 	n    ast.Node
 	in   instance
-	args []val // the receiver first
+	args []val // the receiver is first
 	res  []types.Type
 	name string
 }
 
-// intrinsics are the functions that lowering knows, by path and name. A method has the name of its
-// type before its own. The result is the leaves of the results, one after another.
+// intrinsics maps the path and name of a function to the code that lowers it. A method's name is
+// preceded by the name of its type. The lowering function returns the leaves of all results,
+// concatenated.
 var intrinsics = map[string]func(*icall) []leaf{}
 
-// register adds intrinsics of a package.
+// register adds the intrinsics of a package.
 func register(path string, table map[string]func(*icall) []leaf) bool {
 	for name, f := range table {
 		intrinsics[path+"."+name] = f
@@ -30,7 +31,7 @@ func register(path string, table map[string]func(*icall) []leaf) bool {
 	return true
 }
 
-// intrinsic lowers a function that lowering knows.
+// intrinsic lowers a call if the function is an intrinsic.
 func (f *frame) intrinsic(n ast.Node, in instance, args []val) ([]val, bool) {
 	fn := in.fn
 	if fn.Pkg() == nil {
@@ -72,8 +73,8 @@ func (f *frame) intrinsic(n ast.Node, in instance, args []val) ([]val, bool) {
 	return results, true
 }
 
-// x returns the register of an argument with one leaf. Receivers of type Thread have none and do
-// not count.
+// x returns the register of argument i, which must have one leaf. Thread arguments have no leaves
+// and are not counted.
 func (c *icall) x(i int) *ir.Value {
 	list := c.operands()
 	if i >= len(list) {
@@ -82,7 +83,7 @@ func (c *icall) x(i int) *ir.Value {
 	return c.scalar(list[i])
 }
 
-// operands are the arguments without a Thread.
+// operands returns the arguments without Thread values.
 func (c *icall) operands() []val {
 	if len(c.args) > 0 && isNamed(c.args[0].typ, pathGPU, "Thread") {
 		return c.args[1:]
@@ -96,7 +97,7 @@ func (c *icall) operands() []val {
 	return list
 }
 
-// i32 returns an integer argument in 32 bits.
+// i32 returns an integer argument converted to 32 bits.
 func (c *icall) i32(i int) *ir.Value { return c.to32(c.x(i)) }
 
 func (b *builder) to32(v *ir.Value) *ir.Value {
@@ -106,7 +107,7 @@ func (b *builder) to32(v *ir.Value) *ir.Value {
 	return v
 }
 
-// constant returns an argument that must be a constant.
+// constArg returns an argument that must be constant.
 func (c *icall) constArg(i int, what string) int64 {
 	v := c.x(i)
 	if v.Op != ir.OpConst {
@@ -121,7 +122,7 @@ func (c *icall) fail(message, advice string) []leaf {
 	return nil
 }
 
-// typeArg returns a type argument.
+// typeArg returns type argument i.
 func (c *icall) typeArg(i int) types.Type {
 	if i < len(c.in.args) {
 		return c.in.args[i]
@@ -129,7 +130,7 @@ func (c *icall) typeArg(i int) types.Type {
 	return types.Typ[types.Int]
 }
 
-// unary makes an intrinsic of an operation whose operands and result have the same type.
+// sameType returns an intrinsic for an operation whose operands and result have the same type.
 func sameType(op ir.Op) func(*icall) []leaf {
 	return func(c *icall) []leaf {
 		var args []*ir.Value
@@ -140,12 +141,12 @@ func sameType(op ir.Op) func(*icall) []leaf {
 	}
 }
 
-// conv makes an intrinsic of an operation with a result of another type.
+// conv returns an intrinsic for an operation whose result has type t.
 func conv(op ir.Op, t ir.Type) func(*icall) []leaf {
 	return func(c *icall) []leaf { return []leaf{c.op(op, t, c.x(0))} }
 }
 
-// counted makes an intrinsic of an operation with a result of type int.
+// counted returns an intrinsic for an operation whose result is an int.
 func counted(op ir.Op) func(*icall) []leaf {
 	return func(c *icall) []leaf {
 		v := c.x(0)
@@ -186,7 +187,7 @@ var _ = register("math/bits", map[string]func(*icall) []leaf{
 	},
 })
 
-// pinned makes an intrinsic of an operation that is never fused.
+// pinned returns an intrinsic for an operation that must never be fused.
 func pinned(op ir.Op) func(*icall) []leaf {
 	return func(c *icall) []leaf {
 		v := sameType(op)(c)[0].(*ir.Value)
@@ -194,15 +195,15 @@ func pinned(op ir.Op) func(*icall) []leaf {
 	}
 }
 
-// numArithmetic are the operations that exist for all types of numbers of package num. The other
-// functions are compiled from their bodies.
+// numArithmetic lists the operations of package num that are IR operations for all its types. Other
+// functions are compiled from their Go source.
 var numArithmetic = map[string]func(*icall) []leaf{
 	"Add": pinned(ir.OpFAdd), "Sub": pinned(ir.OpFSub), "Mul": pinned(ir.OpFMul), "Div": sameType(ir.OpFDiv),
 	"FMA": sameType(ir.OpFMA), "Sqrt": sameType(ir.OpFSqrt),
 }
 
-// onlyPlain lists intrinsics whose bodies are compiled for 16-bit types. PTX has min and max of those
-// for newer targets only.
+// onlyPlain lists functions that are intrinsics only for float32 and float64. For 16-bit types,
+// they are compiled from their Go source, because PTX has min and max only for newer targets.
 var onlyPlain = map[string]bool{pathNum + ".Min": true, pathNum + ".Max": true, pathNum + ".Abs": true}
 
 func isPlainFloat(t types.Type) bool {
@@ -219,7 +220,7 @@ func registerNum() bool {
 		intrinsics[pathNum+".BF16."+name] = do
 	}
 	return register(pathNum, map[string]func(*icall) []leaf{
-		// The result is the other operand if one is a NaN, unlike that of Go's min and max.
+		// If one operand is NaN, these return the other one, unlike Go's min and max.
 		"Min":             pure("min.TYPE $0, %0, %1;"),
 		"Max":             pure("max.TYPE $0, %0, %1;"),
 		"Abs":             sameType(ir.OpFAbs),

@@ -7,7 +7,8 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 )
 
-// sharedVar makes the variable of a call of Shared, the same for each time the call is lowered.
+// sharedVar returns the variable for a call of Shared. It is the same variable each time the call
+// is lowered.
 func (c *icall) sharedVar() []leaf {
 	t := c.typeArg(0)
 	lay := c.layoutAt(t, c.n.Pos())
@@ -40,7 +41,8 @@ func (c *icall) dynamicShared() []leaf {
 	return []leaf{c.global(m.v), n, n}
 }
 
-// pointee returns what the pointer argument i points to, as a type that atomic operations accept.
+// pointee returns pointer argument i and the type it points to, which must be one that atomic
+// operations support.
 func (c *icall) pointee(i int) (*ir.Value, *leafType) {
 	list := c.operands()
 	if i < len(list) {
@@ -57,7 +59,7 @@ func (c *icall) pointee(i int) (*ir.Value, *leafType) {
 	return c.undef(ir.TPtr), &leafType{mem: ir.M32, typ: types.Typ[types.Int32]}
 }
 
-// options reads the scope and order of an atomic operation.
+// options reads the scope and memory order of an atomic operation.
 func (c *icall) options(i int) (a ir.Atomic) {
 	list := c.operands()
 	if i >= len(list) || len(list[i].leaves) != 3 {
@@ -92,7 +94,7 @@ func (c *icall) options(i int) (a ir.Atomic) {
 	return a
 }
 
-// rmw makes an atomic read-modify-write.
+// rmw returns an intrinsic for an atomic read-modify-write operation.
 func rmw(signed, unsigned ir.RMW, before func(c *icall, v *ir.Value) *ir.Value) func(*icall) []leaf {
 	return func(c *icall) []leaf {
 		p, lt := c.pointee(0)
@@ -111,7 +113,7 @@ func rmw(signed, unsigned ir.RMW, before func(c *icall, v *ir.Value) *ir.Value) 
 	}
 }
 
-// bitsMem returns the integer with the size of a number, with which bits are exchanged.
+// bitsMem returns the integer type of the same size, which is used to exchange a number's bits.
 func bitsMem(m ir.Mem) ir.Mem {
 	switch m {
 	case ir.MF32:
@@ -141,7 +143,7 @@ func (c *icall) ofBits(v *ir.Value, lt *leafType) *ir.Value {
 	return v
 }
 
-// bitwise makes an atomic operation that does not compute.
+// bitwise returns an intrinsic for an atomic operation that treats its operand as bits.
 func bitwise(op ir.RMW) func(*icall) []leaf {
 	return func(c *icall) []leaf {
 		p, lt := c.pointee(0)
@@ -170,7 +172,8 @@ func bitwise(op ir.RMW) func(*icall) []leaf {
 	}
 }
 
-// exchange16 exchanges 16 bits, for which there is only a comparison and exchange.
+// exchange16 exchanges a 16-bit value. PTX has no such instruction, so it loops with a 16-bit
+// compare-and-swap.
 func (c *icall) exchange16(p, v *ir.Value, m ir.Mem, a ir.Atomic) *ir.Value {
 	t := types.Typ[types.Int32]
 	first := c.emit(ir.OpAtomic, ir.TI32, p)
@@ -198,7 +201,8 @@ func compareAndSwap(c *icall) []leaf {
 	return []leaf{c.ofBits(r, lt), c.cmp(ir.Eq, r, old)}
 }
 
-// hinted loads or stores with a hint. The type may be an array that one instruction can access.
+// hinted returns an intrinsic for a load or store with a cache hint. The type may be an array that
+// a single instruction can access.
 func hinted(hints []ir.Hint, fixed ir.Hint, store bool) func(*icall) []leaf {
 	return func(c *icall) []leaf {
 		list := c.operands()
@@ -233,7 +237,7 @@ func hinted(hints []ir.Hint, fixed ir.Hint, store bool) func(*icall) []leaf {
 	}
 }
 
-// pointerArg returns an argument that is a pointer, cast to a space.
+// pointerArg returns a pointer argument converted to state space s.
 func (c *icall) pointerArg(i int, s ir.Space) *ir.Value {
 	x := c.deref(c.n, c.operands()[i])
 	if x.none {
@@ -252,7 +256,7 @@ func (b *builder) castSpace(p *ir.Value, s ir.Space) *ir.Value {
 
 const asyncCopy = ir.Reads | ir.Writes | ir.Fences
 
-// copyAsync lowers CopyAsync and CopyAsyncIf.
+// copyAsync returns the intrinsic for CopyAsync or CopyAsyncIf.
 func copyAsync(conditional bool) func(*icall) []leaf {
 	return func(c *icall) []leaf {
 		size := c.layoutAt(c.typeArg(0), c.n.Pos()).size

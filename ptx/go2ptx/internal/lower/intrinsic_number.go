@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 )
 
-// ptxType returns the PTX type of a number, such as u32 or f64.
+// ptxType returns the PTX type of a number type, such as u32 or f64.
 func (c *icall) ptxType(t types.Type) string {
 	lay := c.l.layout(t)
 	if lay.leaf == nil {
@@ -33,8 +33,8 @@ func (c *icall) ptxType(t types.Type) string {
 	return sign + "32"
 }
 
-// pure makes an intrinsic of an instruction without effects. TYPE in the text is the type of the
-// first operand.
+// pure returns an intrinsic for PTX without side effects. TYPE in the text stands for the type of
+// the first operand.
 func pure(text string) func(*icall) []leaf {
 	return func(c *icall) []leaf {
 		var args []*ir.Value
@@ -46,8 +46,8 @@ func pure(text string) func(*icall) []leaf {
 	}
 }
 
-// directed makes an intrinsic of an operation with a rounding mode, the last argument. Its result is
-// never fused.
+// directed returns an intrinsic for an operation whose last argument is the rounding mode. The
+// result must never be fused.
 func directed(op ir.Op) func(*icall) []leaf {
 	return func(c *icall) []leaf {
 		n := len(c.operands()) - 1
@@ -72,7 +72,7 @@ func directed(op ir.Op) func(*icall) []leaf {
 	}
 }
 
-// convertRound lowers cvt, which Convert calls.
+// convertRound lowers cvt, the function that Convert calls.
 func convertRound(c *icall) []leaf {
 	c.name = "gpu.Convert"
 	to, from := c.typeArg(0), c.typeArg(1)
@@ -101,7 +101,7 @@ func convertRound(c *icall) []leaf {
 	case fromFloat:
 		m := c.l.layout(to).leaf.mem
 		r := c.floatToInt(c.opAux(ir.OpFInt, v.Type, mode, v), m, isSigned(to))
-		if v.Type == ir.TF64 || m == ir.M64 { // here cvt makes a NaN the highest bit
+		if v.Type == ir.TF64 || m == ir.M64 { // for these types, cvt converts NaN to a value with only the highest bit set
 			nan := int64(1) << (8*m.Size() - 1)
 			if isSigned(to) {
 				nan = -nan
@@ -113,7 +113,7 @@ func convertRound(c *icall) []leaf {
 	return []leaf{c.limitInt(v, from, to)}
 }
 
-// limitInt converts an integer to the nearest one of another type.
+// limitInt converts an integer to another type and clamps it to the range of that type.
 func (c *icall) limitInt(v *ir.Value, from, to types.Type) *ir.Value {
 	m := c.l.layout(to).leaf.mem
 	width := uint(8 * m.Size())
@@ -156,8 +156,8 @@ func lop3(c *icall) []leaf {
 	return []leaf{c.asm(ir.TI32, 0, fmt.Sprintf("lop3.b32 $0, %%0, %%1, %%2, %d;", table&0xff), c.x(0), c.x(1), c.x(2))}
 }
 
-// bitField makes an intrinsic of bfe or bfi, of which only the lower 8 bits of the last two
-// operands count.
+// bitField returns an intrinsic for bfe or bfi. Only the low 8 bits of the last two operands are
+// used.
 func bitField(text string) func(*icall) []leaf {
 	return func(c *icall) []leaf {
 		n := len(c.operands())
@@ -224,7 +224,7 @@ var _ = register(pathGPU, map[string]func(*icall) []leaf{
 	"ApproxDiv":      pure("div.approx.f32 $0, %0, %1;"),
 })
 
-// mbarrier makes an intrinsic of an operation on a Barrier, whose address is in shared memory.
+// mbarrier returns an intrinsic for an operation on a Barrier, whose address is in shared memory.
 func mbarrier(text string, result ir.Type, args ...int) func(*icall) []leaf {
 	return func(c *icall) []leaf {
 		list := []*ir.Value{c.barrierAddress()}
@@ -267,7 +267,7 @@ var _ = register(pathGPU, map[string]func(*icall) []leaf{
 	"CopyBulkOut":          copyBulkOut,
 })
 
-// mbarrierLoop waits in a loop of the intermediate form.
+// mbarrierLoop returns an intrinsic that waits for an mbarrier in a loop.
 func mbarrierLoop(op string, arg int) func(*icall) []leaf {
 	test := mbarrier("mbarrier."+op+".shared.b64 $0, [%0], %1;", ir.TBool, arg)
 	return func(c *icall) []leaf {
@@ -282,7 +282,8 @@ func mbarrierLoop(op string, arg int) func(*icall) []leaf {
 	}
 }
 
-// bulkSlices checks that the slices have the same length, and returns their addresses and size.
+// bulkSlices checks that two slices have the same length, and returns their addresses and their
+// size in bytes.
 func (c *icall) bulkSlices(dst, src ir.Space) (to, from, size *ir.Value) {
 	list := c.operands()
 	n, m := c.value(list[0].leaves[1]), c.value(list[1].leaves[1])

@@ -6,17 +6,18 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 )
 
-// barrier is the effect of operations that wait for other threads.
+// barrier is the effect of operations that synchronize with other threads.
 const barrier = ir.Convergent | ir.Fences | ir.Reads | ir.Writes
 
-// special reads a register that does not change.
+// special reads a special register whose value does not change.
 func (b *builder) special(name string) *ir.Value {
 	v := b.emit(ir.OpSpecial, ir.TI32)
 	v.Sym, v.Aux = name, 1
 	return v
 }
 
-// blockDim returns the size of a block in a dimension, a constant if the launch requires it.
+// blockDim returns the size of the block in dimension i. It is a constant if the kernel requires a
+// certain block size.
 func (b *builder) blockDim(i int) *ir.Value {
 	if l := b.f.Launch; l.Required && l.Block[0] > 0 {
 		return b.int32(int64(max(l.Block[i], 1)))
@@ -31,7 +32,7 @@ func (b *builder) threadIndex(i int) *ir.Value {
 	return b.special("%tid." + "xyz"[i:i+1])
 }
 
-// index makes an intrinsic of a number of 32 bits that is not negative.
+// index returns an intrinsic for a nonnegative 32-bit number, which it extends to an int.
 func index(f func(*icall) *ir.Value) func(*icall) []leaf {
 	return func(c *icall) []leaf { return []leaf{c.wide(f(c), false)} }
 }
@@ -40,7 +41,7 @@ func register32(name string) func(*icall) []leaf {
 	return index(func(c *icall) *ir.Value { return c.special(name) })
 }
 
-// mulWide multiplies numbers of 32 bits without a sign to 64 bits.
+// mulWide multiplies two unsigned 32-bit numbers to a 64-bit product.
 func (b *builder) mulWide(x, y *ir.Value) *ir.Value {
 	if x.Op == ir.OpConst && y.Op == ir.OpConst {
 		return b.int(int64(uint64(uint32(x.Aux)) * uint64(uint32(y.Aux))))
@@ -112,7 +113,7 @@ func registerThread() bool {
 	})
 }
 
-// text makes an intrinsic of PTX. Integers are passed in 32 bits.
+// text32 returns an intrinsic for PTX whose integer operands are 32 bits wide.
 func text32(text string, effect ir.Effect, result ir.Type) func(*icall) []leaf {
 	return func(c *icall) []leaf {
 		var args []*ir.Value
@@ -176,9 +177,9 @@ var _ = register(pathGPU, map[string]func(*icall) []leaf{
 	},
 })
 
-// gridSync waits for the grid with the counter that the driver puts before a cooperative launch at
-// the address in two special registers. The sign of the counter changes when all blocks have
-// arrived.
+// gridSync synchronizes the whole grid. Two special registers contain the address of a counter that
+// the driver sets up before a cooperative launch. The sign of the counter changes when all blocks
+// have arrived.
 func gridSync(c *icall) []leaf {
 	blocks := c.mul(c.mul(c.special("%nctaid.x"), c.special("%nctaid.y")), c.special("%nctaid.z"))
 	rank := c.threadRank()
@@ -198,9 +199,9 @@ again: ld.volatile.global.u32 %now, [%p+4]; xor.b32 %now, %now, %old; setp.ge.s3
 	return nil
 }
 
-// The functions that exchange values in a warp.
+// The functions below exchange values within a warp.
 
-// bits32 returns the parts of a number in registers of 32 bits.
+// bits32 splits the bits of a number into 32-bit registers.
 func (c *icall) bits32(v *ir.Value) []*ir.Value {
 	switch v.Type.Kind {
 	case ir.I32:
@@ -213,7 +214,7 @@ func (c *icall) bits32(v *ir.Value) []*ir.Value {
 	return []*ir.Value{c.op(ir.OpTrunc, ir.TI32, v), c.op(ir.OpTrunc, ir.TI32, c.op(ir.OpLShr, ir.TI64, v, c.int32(32)))}
 }
 
-// fromBits32 is the reverse of bits32.
+// fromBits32 is the inverse of bits32.
 func (c *icall) fromBits32(parts []*ir.Value, t ir.Type) *ir.Value {
 	v := parts[0]
 	if len(parts) == 2 {
@@ -226,8 +227,8 @@ func (c *icall) fromBits32(parts []*ir.Value, t ir.Type) *ir.Value {
 	return c.op(ir.OpBitcast, t, v)
 }
 
-// shuffle lowers a shuffle. The arguments are the mask (if masked), the value, the lane, and the
-// width (if masked).
+// shuffle returns the intrinsic for a warp shuffle. Its arguments are the mask (if masked), the
+// value, the lane and the width (if masked).
 func shuffle(mode string, masked bool) func(*icall) []leaf {
 	return func(c *icall) []leaf {
 		mask, width, first := c.int32(-1), int64(32), 0
@@ -246,7 +247,7 @@ func shuffle(mode string, masked bool) func(*icall) []leaf {
 		for _, p := range c.bits32(v) {
 			r := c.asm(ir.TI32, ir.Convergent, fmt.Sprintf("shfl.sync.%s.b32 $0, %%0, %%1, %d, %%2;", mode, clamp), p, lane, mask)
 			r.Divergent = true
-			if mode != "idx" && lane.Op != ir.OpConst { // the instruction uses only five bits
+			if mode != "idx" && lane.Op != ir.OpConst { // the instruction would ignore all but the low five bits
 				r = c.sel(c.cmp(ir.ULt, lane, c.int32(32)), r, p)
 			}
 			parts = append(parts, r)
@@ -255,7 +256,8 @@ func shuffle(mode string, masked bool) func(*icall) []leaf {
 	}
 }
 
-// vote lowers a vote. The arguments are the mask (if masked) and the predicate.
+// vote returns the intrinsic for a warp vote. Its arguments are the mask (if masked) and the
+// predicate.
 func vote(text string, t ir.Type, masked bool) func(*icall) []leaf {
 	return func(c *icall) []leaf {
 		mask, first := c.int32(-1), 0
@@ -295,7 +297,8 @@ func match(all, masked bool) func(*icall) []leaf {
 	}
 }
 
-// reduce lowers a reduction: one instruction from sm_80 on, else shuffles if all lanes take part.
+// reduce returns the intrinsic for a warp reduction. For sm_80 and later, the reduction is a single
+// instruction. For older targets it consists of shuffles, provided that all lanes take part.
 func reduce(op string, signed, unsigned ir.Op, masked bool) func(*icall) []leaf {
 	return func(c *icall) []leaf {
 		mask, first := c.int32(-1), 0

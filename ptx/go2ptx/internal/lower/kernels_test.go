@@ -23,7 +23,7 @@ func loadKernels(t *testing.T) *source.Program {
 	return p
 }
 
-// Each kernel becomes a verified module and valid PTX.
+// Each kernel compiles to a valid IR module and valid PTX.
 func TestKernelsBecomePTX(t *testing.T) {
 	p := loadKernels(t)
 	for _, k := range p.Kernels {
@@ -40,7 +40,7 @@ func TestKernelsBecomePTX(t *testing.T) {
 			if err := m.Verify(); err != nil {
 				t.Fatalf("%v\n%s", err, m)
 			}
-			text := m.String() // emit changes it
+			text := m.String() // format m before emit changes it
 			if _, err := emit.Emit(m, emit.Options{Lines: emit.InlinedLines}).Text(); err != nil {
 				t.Fatalf("%v\n%s", err, m)
 			}
@@ -51,7 +51,7 @@ func TestKernelsBecomePTX(t *testing.T) {
 	}
 }
 
-// Package kernels mentions each intrinsic of ptx/gpu that lowering knows.
+// The test kernels use every function of ptx/gpu that is an intrinsic.
 func TestKernelsUseEveryIntrinsic(t *testing.T) {
 	p := loadKernels(t)
 	reached := map[string]bool{}
@@ -75,7 +75,7 @@ func TestKernelsUseEveryIntrinsic(t *testing.T) {
 	}
 }
 
-// The size of a block that the launch must have is a constant.
+// If a kernel requires a block size, BlockDim is a constant.
 func TestTheSizeOfTheBlockIsAConstant(t *testing.T) {
 	p := loadKernels(t)
 	p.Kernels = p.Kernels[:1]

@@ -7,10 +7,10 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 )
 
-// storeBig copies a large value into memory, or clears the memory.
+// storeBig copies a large value to memory, or clears the memory if the value is zero.
 func (b *builder) storeBig(x loc, v val, lay *layout) {
 	if v.from == nil && !v.zero {
-		return // after an error
+		return // an error has been reported
 	}
 	p, disp := b.address(x)
 	if p.Type.Space == ir.Const {
@@ -33,7 +33,7 @@ func (b *builder) storeBig(x loc, v val, lay *layout) {
 	})
 }
 
-// copyUnit returns the widest type that the alignment of a value allows.
+// copyUnit returns the widest integer type that the alignment of a value permits.
 func copyUnit(lay *layout) ir.Mem {
 	switch {
 	case lay.align >= 8:
@@ -57,7 +57,7 @@ func (b *builder) storeMem(m ir.Mem, p, x *ir.Value) {
 	v.Mem = m
 }
 
-// repeat lowers a loop over the ints below n.
+// repeat emits a loop in which i takes the values from 0 to n-1.
 func (b *builder) repeat(n int64, body func(i *ir.Value)) { b.repeatValue(b.int(n), body) }
 
 func (b *builder) repeatValue(n *ir.Value, body func(i *ir.Value)) {
@@ -102,7 +102,7 @@ func (f *frame) copyElems(n *ir.Value, dst, src val, elem types.Type) {
 		f.store(loc{typ: elem, ptr: to}, f.load(loc{typ: elem, ptr: from}))
 	}
 	up, down, end := f.newBlock(), f.newBlock(), f.newBlock()
-	// Where the destination begins inside the source, the last element is copied first.
+	// If the destination starts within the source, copy from the last element to the first.
 	f.branch(f.cmp(ir.UGt, p, q), down, up)
 	f.enter(up)
 	f.repeatValue(n, move)

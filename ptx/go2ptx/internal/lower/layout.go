@@ -11,42 +11,43 @@ const (
 	pathNum = "github.com/purecuda/cuda/ptx/num"
 )
 
-// maxLeaves is the size up to which a variable is held in registers. Larger variables are slots.
+// maxLeaves is the maximum number of leaves of a variable that is kept in registers. A larger
+// variable gets a slot.
 const maxLeaves = 64
 
-// A kind says how a leaf is represented.
+// A kind tells how a leaf is represented.
 type kind uint8
 
 const (
 	scalar  kind = iota
-	pointer      // an *ir.Value, or a place
-	text         // the pointer of a string: an *ir.Value, or a constString
+	pointer      // an *ir.Value or a place
+	text         // the pointer of a string: an *ir.Value or a constString
 	function
 	iface
 )
 
-// leafType is the type of a scalar part of a Go value.
+// leafType is the type of a leaf, a scalar part of a Go value.
 type leafType struct {
 	kind kind
-	mem  ir.Mem // MNone for a function or interface
+	mem  ir.Mem // MNone for functions and interfaces
 	typ  types.Type
 }
 
-// layout describes the scalar parts of a type. For arrays, only one element is described.
+// layout describes the scalar parts of a type. For an array, it describes only one element.
 type layout struct {
 	leaves int // number of scalar parts
 	size   int64
 	align  int64
 
-	leaf   *leafType // of a scalar
-	fields []field   // of a struct, or of the parts of slices and the like
-	elem   *layout   // of an array
+	leaf   *leafType // for a scalar
+	fields []field   // for a struct, or the parts of a slice and the like
+	elem   *layout   // for an array
 	n      int64
-	err    string // why the type cannot be used in a kernel
+	err    string // the reason why the type cannot be used in a kernel
 }
 
 type field struct {
-	first  int // leaf
+	first  int // index of the first leaf
 	offset int64
 	*layout
 }
@@ -76,7 +77,8 @@ func composed(parts ...*layout) *layout {
 			lay.err = p.err
 		}
 	}
-	// Go adds a byte after a final field of size 0, so that its address is inside the struct.
+	// If the last field has size 0, Go adds a byte so that the field's address is within the
+	// struct.
 	if n := len(parts); n > 0 && parts[n-1].size == 0 && lay.size > 0 {
 		lay.size++
 	}
@@ -84,7 +86,7 @@ func composed(parts ...*layout) *layout {
 	return lay
 }
 
-// isNamed reports whether t is a type of a package, generic or not.
+// isNamed reports whether t is the named type path.name or an instance of it.
 func isNamed(t types.Type, path, name string) bool {
 	n, ok := types.Unalias(t).(*types.Named)
 	return ok && n.Obj().Name() == name && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == path
@@ -171,7 +173,7 @@ func (l *lowerer) basic(b *types.Basic, t types.Type) *layout {
 	return &layout{align: 1, err: refusedType(t)}
 }
 
-// at returns the type of a leaf, and its offset in memory.
+// at returns the type of a leaf and its offset in memory.
 func (lay *layout) at(leaf int) (*leafType, int64) {
 	var offset int64
 	for lay.leaf == nil {
@@ -193,8 +195,8 @@ func (lay *layout) at(leaf int) (*leafType, int64) {
 	return lay.leaf, offset
 }
 
-// offsetOf returns the offset of the part that begins with a leaf. Unlike at, it also accepts the
-// number of leaves.
+// offsetOf returns the memory offset of the part that starts at a leaf. Unlike at, it also accepts
+// the number of leaves, for the end of the value.
 func (lay *layout) offsetOf(leaf int) int64 {
 	if leaf >= lay.leaves {
 		return lay.size
@@ -205,8 +207,8 @@ func (lay *layout) offsetOf(leaf int) int64 {
 
 func (lay *layout) big() bool { return lay.leaves > maxLeaves }
 
-// static reports whether a value contains functions or interfaces, which exist only while the
-// compiler runs.
+// static reports whether values of the type contain functions or interfaces, which exist only at
+// compile time.
 func (lay *layout) static() bool {
 	switch {
 	case lay.leaf != nil:
@@ -222,7 +224,7 @@ func (lay *layout) static() bool {
 	return false
 }
 
-// regType returns the type of the register of a leaf.
+// regType returns the type of the register that contains the leaf.
 func (t *leafType) regType() ir.Type {
 	if t.kind == pointer || t.kind == text {
 		return ir.TPtr

@@ -12,7 +12,7 @@ func (f *frame) forStmt(s *ast.ForStmt, label types.Object) {
 	outer := f.loop
 	inside := &loop{outer}
 	if s.Init != nil {
-		f.loop = inside // each iteration has its own variables
+		f.loop = inside // each iteration has its own copy of the variables
 		f.stmt(s.Init)
 		f.loop = outer
 	}
@@ -96,7 +96,7 @@ func (f *frame) rangeInt(s *ast.RangeStmt, label types.Object) {
 		t = types.Typ[types.Int]
 		x = f.convertTo(s, x, t)
 	}
-	if s.Key != nil { // an untyped constant takes the type of the variable
+	if s.Key != nil { // if n is an untyped constant, the loop variable determines its type
 		if kt := f.keyType(s); kt != nil && isInteger(kt) {
 			t = kt
 		}
@@ -121,7 +121,8 @@ func (f *frame) rangeArray(s *ast.RangeStmt, label types.Object, a *types.Array)
 	n := f.int(a.Len())
 	index := func(i *ir.Value) []val { return []val{single(types.Typ[types.Int], i)} }
 	if !hasValue(s) {
-		// The operand is only evaluated if it has calls, and has no effect otherwise.
+		// The operand is evaluated only if it contains calls. Otherwise its evaluation has no
+		// effect.
 		if hasCall(s.X) {
 			f.expr(s.X)
 		}
@@ -130,7 +131,7 @@ func (f *frame) rangeArray(s *ast.RangeStmt, label types.Object, a *types.Array)
 	}
 	x := f.operand(s.X)
 	if !f.constantMemory(x) {
-		// The loop sees a copy of the array.
+		// The loop iterates over a copy of the array.
 		x = f.whole(f.temp("array", x.typ, s.X.Pos(), tagCopy, f.load(x)))
 	}
 	f.count(s, label, n, func(i *ir.Value) []val {
@@ -172,7 +173,7 @@ func (f *frame) rangeArrayPointer(s *ast.RangeStmt, label types.Object, a *types
 	})
 }
 
-// count lowers a loop over the ints below n.
+// count emits a loop in which i takes the values from 0 to n-1.
 func (f *frame) count(s *ast.RangeStmt, label types.Object, n *ir.Value, values func(i *ir.Value) []val) {
 	f.countType(s, label, types.Typ[types.Int], n, values)
 }
@@ -209,7 +210,7 @@ func (f *frame) countType(s *ast.RangeStmt, label types.Object, t types.Type, n 
 	f.enter(end)
 }
 
-// assignRange sets the variables of a range statement.
+// assignRange assigns to the variables of a range statement.
 func (f *frame) assignRange(s *ast.RangeStmt, values []val) {
 	for i, e := range []ast.Expr{s.Key, s.Value} {
 		if e == nil || i >= len(values) {
@@ -231,7 +232,7 @@ func (f *frame) assignRange(s *ast.RangeStmt, values []val) {
 	}
 }
 
-// rangeString decodes a constant string by a table.
+// rangeString lowers a range over a constant string. It decodes the string with a table.
 func (f *frame) rangeString(s *ast.RangeStmt, label types.Object) {
 	text, ok := f.constText(f.expr(s.X))
 	if !ok {

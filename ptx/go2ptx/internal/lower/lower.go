@@ -13,15 +13,15 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/source"
 )
 
-// Options are for all kernels of a program.
+// Options apply to all kernels of a program.
 type Options struct {
 	NoBounds bool
 	Trap     bool
 	NoFMA    bool
-	Arch     int // of the target, such as 80; 0 means as low as the code allows
+	Arch     int // target architecture, such as 80; 0 means the oldest possible one
 }
 
-// Lower compiles the kernels of a program. If there are errors, the module is not complete.
+// Lower compiles the kernels of a program. If there are errors, the returned module is incomplete.
 func Lower(p *source.Program, o Options) (*ir.Module, []*Error) {
 	l := newLowerer(p, o)
 	for _, k := range p.Kernels {
@@ -30,8 +30,8 @@ func Lower(p *source.Program, o Options) (*ir.Module, []*Error) {
 	return l.finish()
 }
 
-// LowerFunc compiles one function that is not generic, with its parameters and results taken
-// apart into scalars.
+// LowerFunc compiles a single non-generic function. Its parameters and results are split into
+// scalars.
 func LowerFunc(p *source.Program, fn *types.Func, o Options) (*ir.Module, []*Error) {
 	l := newLowerer(p, o)
 	l.funcOf(instance{fn: fn})
@@ -57,18 +57,18 @@ type lowerer struct {
 	mod     *ir.Module
 	opt     Options
 	errs    []*Error
-	now     token.Pos // of what is being lowered
+	now     token.Pos // position of the code being lowered
 	ctxt    *types.Context
 	layouts map[types.Type]*layout
 	locals  map[localKey]types.Type
 	files   map[string]int32
 	queue   []func()
 
-	// What earlier attempts to lower a function have found.
+	// Facts that earlier attempts to lower the current function have found.
 	again    bool
 	inMemory map[varID]bool
 	varying  map[varLeaf]bool
-	recurse  map[string]bool // instances that call themselves
+	recurse  map[string]bool // recursive instances
 	sites    map[siteKey]int
 	attempt  int
 
@@ -100,7 +100,7 @@ func newLowerer(p *source.Program, o Options) *lowerer {
 		vars: map[varKey]*moduleVar{}, changed: map[*types.Package]map[types.Object]bool{}}
 }
 
-// retry notes what the next attempt has to know.
+// retry records a fact for the next attempt to lower the function.
 func retry[K comparable](l *lowerer, key K, set map[K]bool) {
 	if !set[key] {
 		set[key] = true
@@ -108,7 +108,7 @@ func retry[K comparable](l *lowerer, key K, set map[K]bool) {
 	}
 }
 
-// retry notes something in one of the lowerer's sets.
+// retry records a fact in one of the lowerer's sets and requests another attempt.
 func (l *lowerer) retry(key any, set any) {
 	switch set := set.(type) {
 	case map[varID]bool:
@@ -120,7 +120,7 @@ func (l *lowerer) retry(key any, set any) {
 	}
 }
 
-// site returns a number for a call in the chain of calls outer, the same in each attempt.
+// site returns the number of a call within the call chain outer. It is the same in every attempt.
 func (l *lowerer) site(outer int, pos token.Pos, tag int) int {
 	k := siteKey{outer, pos, tag}
 	n, ok := l.sites[k]
@@ -131,11 +131,11 @@ func (l *lowerer) site(outer int, pos token.Pos, tag int) int {
 	return n
 }
 
-// maxAttempts is far above what programs need. Each attempt finds at least one variable that
-// needs a slot.
+// maxAttempts is far more than programs need. Each attempt finds at least one more variable that
+// needs a slot, or a similar fact.
 const maxAttempts = 200
 
-// attempts lowers a function until no attempt finds anything that an earlier one got wrong.
+// attempts lowers a function repeatedly, until an attempt discovers nothing new.
 func (l *lowerer) attempts(f *ir.Func, pos token.Pos, body func(*builder)) {
 	errs, inlines := len(l.errs), len(l.mod.Inlines)
 	for l.attempt = 0; ; l.attempt++ {
@@ -158,7 +158,7 @@ func (l *lowerer) attempts(f *ir.Func, pos token.Pos, body func(*builder)) {
 	}
 }
 
-// protect turns a panic of the compiler into an error.
+// protect calls do and reports a panic of the compiler as an error.
 func (l *lowerer) protect(pos token.Pos, do func()) {
 	defer func() {
 		switch r := recover().(type) {
@@ -177,7 +177,7 @@ func (l *lowerer) protect(pos token.Pos, do func()) {
 	do()
 }
 
-// debugPanics is set by tests.
+// debugPanics lets panics through instead of reporting them as errors. Tests set it.
 var debugPanics = false
 
 // kernel lowers a kernel.
@@ -206,9 +206,9 @@ func (l *lowerer) kernel(k *source.Kernel) {
 	})
 }
 
-// instance is a function with type arguments.
+// instance is a function with its type arguments.
 type instance struct {
-	fn   *types.Func // the origin
+	fn   *types.Func // the generic function rather than an instance of it
 	args []types.Type
 }
 
@@ -235,7 +235,7 @@ func (l *lowerer) goName(fn *types.Func) string {
 	return name
 }
 
-// funcOf returns the function of the module for an instance, and lowers it later.
+// funcOf returns the module function for an instance. The function is lowered later.
 func (l *lowerer) funcOf(in instance) *ir.Func {
 	key := l.key(in)
 	if f := l.funcs[key]; f != nil {
@@ -278,13 +278,13 @@ func (l *lowerer) function(f *ir.Func, in instance, pkg *source.Package, decl *a
 	})
 }
 
-// unique returns a name for a function or variable of the module.
+// unique returns an unused name for a function or variable of the module.
 func (l *lowerer) unique(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if r == '_' || ptxName("a"+string(r)) {
 			return r
 		}
-		return '_' // Go's names have all letters
+		return '_' // Go identifiers may contain any Unicode letter
 	}, name)
 	for i, n := 0, name; ; i++ {
 		if i > 0 {

@@ -10,10 +10,10 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 )
 
-// maxPrintArgs is the number of arguments that the driver's vprintf accepts.
+// maxPrintArgs is the maximum number of arguments that the driver's vprintf accepts.
 const maxPrintArgs = 32
 
-// printer translates the format of a call of Printf to that of vprintf.
+// printer translates a call of Printf to a call of vprintf.
 type printer struct {
 	*frame
 	call   *ast.CallExpr
@@ -51,14 +51,15 @@ func (f *frame) printf(call *ast.CallExpr) {
 	}
 }
 
-// refuse adds an error. In the format, a semicolon separates what is refused from the advice.
+// refuse reports an error. A semicolon in the format separates the message from the advice.
 func (p *printer) refuse(n ast.Node, format string, args ...any) {
 	p.failed = true
 	message, advice, _ := strings.Cut(fmt.Sprintf(format, args...), "; ")
 	p.errorf(n, "printf", message, advice)
 }
 
-// value evaluates an argument. What an interface contains is known now.
+// value evaluates an argument. If it is an interface, the value in it must be known at compile
+// time.
 func (p *printer) value(e ast.Expr) val {
 	v := p.expr(e)
 	if v.typ == nil || !types.IsInterface(v.typ) {
@@ -76,7 +77,7 @@ func (p *printer) value(e ast.Expr) val {
 	return b.v
 }
 
-// translate writes the format and collects the arguments.
+// translate translates the format and collects the arguments.
 func (p *printer) translate(format string, values []val) {
 	next := 0
 	for !p.failed {
@@ -111,7 +112,7 @@ func (p *printer) translate(format string, values []val) {
 	}
 }
 
-// literal adds text that the device prints as it is.
+// literal adds text that is printed verbatim.
 func (p *printer) literal(text string) {
 	if strings.IndexByte(text, 0) >= 0 {
 		p.refuse(p.call.Args[1], "the text contains a NUL, which ends it on a device; leave it out")
@@ -119,9 +120,9 @@ func (p *printer) literal(text string) {
 	p.format.WriteString(strings.ReplaceAll(text, "%", "%%"))
 }
 
-// verb is a verb of a format, such as %-5.2f.
+// verb is a formatting verb with its flags, such as %-5.2f.
 type verb struct {
-	text             string // the flags, the width and the precision
+	text             string // flags, width and precision
 	letter           string
 	minus, plus      bool
 	space, sharp     bool
@@ -161,7 +162,7 @@ func newVerb(text, rest string) *verb {
 
 func (v *verb) String() string { return "%" + v.text + v.letter }
 
-// verb adds a verb with its argument.
+// verb translates a verb and its argument.
 func (p *printer) verb(v *verb, n ast.Node, x val) {
 	if v.tooWide || strings.ContainsAny(v.letter, "*[") {
 		p.refuse(n, "%s has a width or an index that a device cannot print; write the width as a number", v)
@@ -196,7 +197,7 @@ func (p *printer) verb(v *verb, n ast.Node, x val) {
 	}
 }
 
-// formats reports whether fmt calls a method of the type for a verb.
+// formats reports whether fmt would call a method of the type for this verb.
 func (p *printer) formats(t *types.TypeName, letter string) bool {
 	if p.l.prog.HasMethod(t, "Format") {
 		return true
@@ -219,7 +220,7 @@ func (p *printer) bool(v *verb, n ast.Node, x val) {
 	p.add("%"+v.text+"s", p.sel(p.scalar(x), yes, no), ir.MPtr)
 }
 
-// float adds a floating-point number. C has no shortest representation.
+// float translates a floating-point verb. C has no equivalent of Go's shortest representation.
 func (p *printer) float(v *verb, n ast.Node, x val) {
 	switch {
 	case v.sharp || !strings.Contains("vfFeEgG", v.letter):
@@ -283,7 +284,7 @@ func (p *printer) integer(v *verb, n ast.Node, x val) {
 	p.add("%"+text+letter, r, ir.M32)
 }
 
-// emit calls vprintf. Each argument has its own alignment in the buffer.
+// emit emits the call of vprintf. Each argument is aligned to its own size in the buffer.
 func (p *printer) emit() {
 	b := p.builder
 	buffer := b.null()
@@ -307,8 +308,8 @@ func (p *printer) emit() {
 	b.callExtern(b.l.extern("vprintf", []ir.Mem{ir.MPtr, ir.MPtr}, ir.TI32), format, buffer)
 }
 
-// cString returns the variable with the bytes of a constant string and a NUL. It is in global
-// memory, where the host reads it when it prints.
+// cString returns a variable that contains a constant string and a terminating NUL. It is in global
+// memory, where the host reads it when it prints the output.
 func (l *lowerer) cString(s string) *ir.Var {
 	key := "C " + s
 	v := l.strings[key]

@@ -7,8 +7,8 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/source"
 )
 
-// printRefused are calls of Printf with x []int32, n int, u uint64, f float64, s struct and a string
-// that is not constant, and parts of the refusals.
+// printRefused lists invalid calls of Printf, each with a part of the expected error. The calls use
+// x []int32, n int, u uint64, f float64, s of a struct type, and a string that is not constant.
 var printRefused = []struct{ code, want string }{
 	{`gpu.Printf(t, "%d\n")`, "more verbs than the call has arguments"},
 	{`gpu.Printf(t, "text\n", n)`, "fewer verbs than the call has arguments"},
@@ -55,7 +55,7 @@ func TestPrintfRefusals(t *testing.T) {
 	}
 }
 
-// externRefused are declarations of f and calls, and parts of the refusals.
+// externRefused lists invalid declarations and calls of f, each with a part of the expected error.
 var externRefused = []struct{ decl, call, want string }{
 	{`var f = gpu.Extern[func(int)]("../f.ptx", "f", nil)`, "f(n)", "the file ../f.ptx is not in the folder of the package: name a file"},
 	{`var f = gpu.Extern[func(int)]("f*.ptx", "f", nil)`, "f(n)", "is not in the folder of the package"},

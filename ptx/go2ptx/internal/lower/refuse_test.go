@@ -9,11 +9,11 @@ import (
 	"github.com/purecuda/cuda/internal/language"
 )
 
-// unreachable are refusals that no source causes.
+// unreachable are refusals that no source code can trigger.
 var unreachable = map[string]bool{"internal": true}
 
-// Each reason has code that is refused for it. Package language tests the code, with the place and
-// the message. Each reason says what to do instead.
+// Each refusal has sample code that triggers it and advice on what to write instead. Package
+// language tests the positions and messages.
 func TestEachRefusalHasCode(t *testing.T) {
 	for _, r := range Refusals {
 		if r.Message == "" || r.Advice == "" {
@@ -28,7 +28,7 @@ func TestEachRefusalHasCode(t *testing.T) {
 	}
 }
 
-// A panic of the compiler is an error with the place at which it was.
+// A panic in the compiler becomes an error with the source position at which it occurred.
 func TestPanicsAreErrors(t *testing.T) {
 	defer func(old bool) { debugPanics = old }(debugPanics)
 	debugPanics = false

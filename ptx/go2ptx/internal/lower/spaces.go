@@ -2,11 +2,12 @@ package lower
 
 import "github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 
-// unknown is the space of a pointer that depends on itself only, so far.
+// unknown is the space of a pointer until it is determined. It remains if the pointer depends only
+// on itself.
 const unknown = ir.Space(255)
 
-// spaces finds the space of each pointer that joins others, and inserts casts where an operand has
-// another space than it must.
+// spaces determines the state space of each pointer that is computed from other pointers. It then
+// inserts casts where an operand is not in the required space.
 func (b *builder) spaces() {
 	var list []*ir.Value
 	for _, x := range b.f.Blocks {
@@ -36,7 +37,7 @@ func (b *builder) spaces() {
 	}
 }
 
-// joined returns the space of a pointer as the spaces of its operands determine it.
+// joined returns the space of a pointer, computed from the spaces of its operands.
 func joined(v *ir.Value) ir.Space {
 	args := v.Args
 	switch v.Op {
@@ -51,7 +52,7 @@ func joined(v *ir.Value) ir.Space {
 		switch {
 		case a.Op == ir.OpUndef:
 		case a.Op == ir.OpConst:
-			null = true // nil is 0 only as a generic address, and as one of global memory
+			null = true // nil is the address 0 only in the generic and the global space
 		case a.Type.Space == unknown:
 		case s == unknown:
 			s = a.Type.Space
@@ -62,7 +63,7 @@ func joined(v *ir.Value) ir.Space {
 	if null && s != ir.Global && (s != unknown || v.Op == ir.OpPtrAdd || v.Op == ir.OpSelect || allConst(args)) {
 		return ir.Generic
 	}
-	// Spaces only become more general, so that this ends.
+	// A space can only become more general, so the iteration terminates.
 	if v.Type.Space == ir.Generic {
 		return ir.Generic
 	}
@@ -115,7 +116,7 @@ func (b *builder) castOperands(x *ir.Block) {
 	b.late = nil
 }
 
-// fixCast completes a cast whose operand has got its space after it was made.
+// fixCast completes a cast whose operand's space was determined after the cast was created.
 func (b *builder) fixCast(v *ir.Value) {
 	from, to := v.Args[0].Type.Space, v.Type.Space
 	switch {
@@ -126,7 +127,8 @@ func (b *builder) fixCast(v *ir.Value) {
 	}
 }
 
-// castCompare makes the operands of a comparison generic, except nil beside a global address.
+// castCompare converts the operands of a comparison to generic addresses. The comparison of a
+// global address with nil needs no conversion.
 func (b *builder) castCompare(v *ir.Value) {
 	for i := range v.Args {
 		other := v.Args[1-i].Type
@@ -152,7 +154,8 @@ func (b *builder) castTo(v *ir.Value, i int, t ir.Type) {
 	}
 }
 
-// cast returns a pointer in another space. One of the spaces is Generic, or p is nil.
+// cast converts a pointer to another space. One of the two spaces must be Generic, or p must be
+// nil.
 func (b *builder) cast(p *ir.Value, t ir.Type, x *ir.Block, out *[]*ir.Value) *ir.Value {
 	switch p.Op {
 	case ir.OpConst:
@@ -167,7 +170,7 @@ func (b *builder) cast(p *ir.Value, t ir.Type, x *ir.Block, out *[]*ir.Value) *i
 	return c
 }
 
-// castAtEnd casts the operand of a phi at the end of a predecessor.
+// castAtEnd converts an operand of a phi at the end of the predecessor it comes from.
 func (b *builder) castAtEnd(p *ir.Value, t ir.Type, pred, now *ir.Block) *ir.Value {
 	if p.Op == ir.OpConst || p.Op == ir.OpUndef {
 		return b.cast(p, t, pred, nil)

@@ -8,30 +8,30 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 )
 
-// A leaf is a scalar part of a Go value: an *ir.Value, or a value that is known now. These are
-// place, constString, *closure, *boxed, nilLeaf, mixed and dead.
+// A leaf is a scalar part of a Go value. It is an *ir.Value or one of the types for values known at
+// compile time: place, constString, *closure, *boxed, nilLeaf, mixed and dead.
 type leaf any
 
-// place is the address of a part of a variable.
+// place is the address of a variable or of a part of it.
 type place struct {
 	v   *variable
-	off int // leaf
+	off int // index of the first leaf
 }
 
-// constString is the pointer of a constant string.
+// constString is the data pointer of a constant string.
 type constString string
 
 // nilLeaf is a nil function or interface.
 type nilLeaf struct{}
 
-// mixed is a function or interface that is not known until the kernel runs.
+// mixed is a function or interface that is not known at compile time.
 type mixed struct{}
 
-// dead is a value on a path that is never taken.
+// dead is a value on a path that is never executed.
 type dead struct{}
 
-// variable is a variable of the program or the compiler. Its leaves are in SSA form, or it has a
-// slot in local memory.
+// variable is a variable of the program or of the compiler. Its leaves are in SSA form unless it
+// has a slot in local memory.
 type variable struct {
 	name string
 	typ  types.Type
@@ -39,11 +39,11 @@ type variable struct {
 	id   varID
 	mem  bool
 	loop *loop
-	// refused means that the variable cannot exist, which was reported. It has no parts.
+	// refused is set if the variable cannot be compiled, which has been reported. It has no leaves.
 	refused bool
 }
 
-// varID identifies a variable in all attempts to lower a function.
+// varID identifies a variable across all attempts to lower a function.
 type varID struct {
 	site int
 	pos  token.Pos
@@ -55,14 +55,14 @@ type part struct {
 	i int
 }
 
-// blockInfo is the state of the construction of SSA form, after Braun and others, "Simple and
-// Efficient Construction of Static Single Assignment Form".
+// blockInfo is the state of a block during SSA construction. The algorithm is from Braun et al.,
+// "Simple and Efficient Construction of Static Single Assignment Form".
 type blockInfo struct {
 	sealed     bool // all predecessors are known
 	defs       map[part]leaf
 	incomplete []incomplete
 	guesses    []guess
-	seen       int // the last search by static that came here
+	seen       int // number of the last search by static that visited the block
 }
 
 type incomplete struct {
@@ -70,8 +70,8 @@ type incomplete struct {
 	phi *ir.Value
 }
 
-// guess is an assumption about a block that was not sealed: that all predecessors will agree with
-// the first.
+// guess is an assumption about a block that is not sealed: that later predecessors will supply the
+// same value as the first.
 type guess struct {
 	p part
 	s leaf
@@ -101,8 +101,8 @@ func (b *builder) readAt(p part, from *ir.Block) leaf {
 	return d
 }
 
-// join returns the value of a variable at the start of a block with several predecessors, or that
-// is not sealed.
+// join returns the value of a variable at the start of a block that has several predecessors or is
+// not sealed.
 func (b *builder) join(p part, blk *ir.Block) leaf {
 	lt, _ := p.v.lay.at(p.i)
 	info := b.info[blk]
@@ -124,7 +124,7 @@ func (b *builder) join(p part, blk *ir.Block) leaf {
 	phi.Pos = b.pos
 	b.phis = append(b.phis, phi)
 	phi.Block = blk
-	blk.Values = slices.Insert(blk.Values, 0, phi) // in place: nothing iterates over them now
+	blk.Values = slices.Insert(blk.Values, 0, phi) // no loop is iterating over blk.Values here
 	info.defs[p] = phi
 	if !info.sealed {
 		info.incomplete = append(info.incomplete, incomplete{p, phi})
@@ -143,7 +143,7 @@ func (b *builder) complete(p part, phi *ir.Value) {
 	b.trivial(phi)
 }
 
-// valueAt returns a leaf as a value that is available at the end of a block.
+// valueAt converts a leaf to a register value that is available at the end of a block.
 func (b *builder) valueAt(x leaf, blk *ir.Block) *ir.Value {
 	if v, ok := x.(*ir.Value); ok {
 		return b.resolve(v)
@@ -195,7 +195,7 @@ func (b *builder) resolveLeaf(x leaf) leaf {
 	return x
 }
 
-// seal says that all predecessors of a block are known.
+// seal declares that all predecessors of a block are known.
 func (b *builder) seal(blk *ir.Block) {
 	info := b.info[blk]
 	if info.sealed {
@@ -210,8 +210,9 @@ func (b *builder) seal(blk *ir.Block) {
 	}
 }
 
-// static looks for all definitions that reach the start of a block. If they are the same value
-// that is known now, it returns it. Blocks that are not sealed get a guess.
+// static searches for all definitions that reach the start of a block. If they agree on a value
+// that is known at compile time, static returns that value. For blocks that are not sealed, it
+// records a guess.
 func (b *builder) static(p part, blk *ir.Block) (leaf, bool) {
 	if b.l.varying[varLeaf{p.v.id, p.i}] {
 		return nil, false
@@ -257,7 +258,7 @@ func (b *builder) static(p part, blk *ir.Block) (leaf, bool) {
 	return found, true
 }
 
-// isStatic reports whether x is known now.
+// isStatic reports whether x is known at compile time.
 func isStatic(x leaf) bool {
 	switch x.(type) {
 	case *ir.Value, mixed:

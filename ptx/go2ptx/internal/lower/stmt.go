@@ -11,7 +11,7 @@ import (
 
 func (f *frame) stmt(s ast.Stmt) { f.inner(s, nil) }
 
-// inner lowers a statement that may have a label.
+// inner lowers a statement, whose label may be nil.
 func (f *frame) inner(s ast.Stmt, label types.Object) {
 	f.at(s)
 	switch s := s.(type) {
@@ -90,7 +90,7 @@ func (f *frame) declStmt(s *ast.DeclStmt) {
 	}
 }
 
-// values evaluates a list of expressions, or one call with n results.
+// values evaluates n expressions, or a single call with n results.
 func (f *frame) values(list []ast.Expr, n int) []val {
 	if len(list) == 1 && n > 1 {
 		return f.pad(f.exprs(list[0]), n)
@@ -106,7 +106,7 @@ func (f *frame) values(list []ast.Expr, n int) []val {
 	return f.pad(values, n)
 }
 
-// pad makes lists of the expected length after an error.
+// pad extends a list to the expected length after an error.
 func (f *frame) pad(values []val, n int) []val {
 	for len(values) < n {
 		values = append(values, f.zeroOf(types.Typ[types.Int]))
@@ -157,8 +157,8 @@ func (f *frame) define(s *ast.AssignStmt) {
 	}
 }
 
-// assignAll evaluates the operands of index expressions and pointer indirections on the left, then
-// the right side, and then assigns from left to right.
+// assignAll lowers an assignment in Go's order: it evaluates the operands of index expressions and
+// pointer indirections on the left, then the right side, and then assigns from left to right.
 func (f *frame) assignAll(s *ast.AssignStmt) {
 	locs := make([]loc, len(s.Lhs))
 	for i, e := range s.Lhs {
@@ -226,7 +226,7 @@ func (f *frame) returnStmt(s *ast.ReturnStmt) {
 	f.leave(f.ctl, exitKey{tok: token.RETURN})
 }
 
-// cond lowers a condition and branches.
+// cond evaluates a condition and branches on it.
 func (f *frame) cond(e ast.Expr, then, els *ir.Block) {
 	if tv := f.pkg.Info.Types[e]; tv.Value == nil {
 		switch e := e.(type) {
@@ -257,7 +257,7 @@ func (f *frame) cond(e ast.Expr, then, els *ir.Block) {
 	c := f.scalar(f.expr(e))
 	f.at(e)
 	if c.Type != ir.TBool {
-		c = f.bool(false) // after an error
+		c = f.bool(false) // an error has been reported
 	}
 	f.branch(c, then, els)
 }

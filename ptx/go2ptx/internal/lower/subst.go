@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// targs maps the type parameters of a generic function to the types of an instance, which contain
-// no type parameters.
+// targs maps the type parameters of a generic function to the type arguments of an instance, which
+// contain no type parameters.
 type targs map[*types.TypeParam]types.Type
 
-// subst replaces type parameters. Types without type parameters are returned unchanged, so that
-// identical types usually remain the same pointer.
+// subst replaces type parameters with type arguments. It returns types without type parameters
+// unchanged, so that identical types usually remain the same pointer.
 func (l *lowerer) subst(t types.Type, env targs) types.Type {
 	if len(env) == 0 || t == nil {
 		return t
@@ -28,7 +28,7 @@ type substituter struct {
 }
 
 func (s *substituter) typ(t types.Type) types.Type {
-	// A type can only be this deep if it expands without end.
+	// Only a type that expands indefinitely is nested this deeply.
 	if s.depth++; s.depth > 100 {
 		return types.Typ[types.Invalid]
 	}
@@ -125,7 +125,8 @@ func (s *substituter) named(t *types.Named) types.Type {
 	return t
 }
 
-// isLocal reports whether t is declared in a function, where it may use its type parameters.
+// isLocal reports whether t is declared in a function, where it can refer to the function's type
+// parameters.
 func isLocal(t *types.Named) bool {
 	o := t.Obj()
 	return o.Pkg() != nil && o.Parent() != nil && o.Parent() != o.Pkg().Scope()
@@ -142,7 +143,7 @@ func (s *substituter) local(t *types.Named) types.Type {
 		return r
 	}
 	r := types.NewNamed(types.NewTypeName(t.Obj().Pos(), t.Obj().Pkg(), t.Obj().Name(), nil), nil, nil)
-	s.l.locals[key] = r // first, for a type that contains a pointer to itself
+	s.l.locals[key] = r // before the fields are replaced, because the type may contain a pointer to itself
 	u := s.typ(t.Underlying())
 	if u == t.Underlying() {
 		s.l.locals[key] = t
@@ -152,7 +153,7 @@ func (s *substituter) local(t *types.Named) types.Type {
 	return r
 }
 
-// envText returns a text that is equal for equal environments.
+// envText returns a string that identifies an environment.
 func (l *lowerer) envText(env targs) string {
 	text := ""
 	for _, p := range sortedParams(env) {
@@ -161,7 +162,7 @@ func (l *lowerer) envText(env targs) string {
 	return text
 }
 
-// typeName returns a name that is equal for identical types.
+// typeName returns the same string for identical types.
 func (l *lowerer) typeName(t types.Type) string {
 	return types.TypeString(t, func(p *types.Package) string { return p.Path() })
 }

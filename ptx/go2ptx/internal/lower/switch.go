@@ -44,7 +44,7 @@ func (f *frame) switchStmt(s *ast.SwitchStmt, label types.Object) {
 	f.ctl = &scope{outer: f.ctl, label: label, brk: end}
 	for i, c := range s.Body.List {
 		clause := c.(*ast.CaseClause)
-		// A body may also be entered by fallthrough, from the body before.
+		// A fallthrough in the previous clause may also lead to this body.
 		f.enter(bodies[i])
 		list, falls := clause.Body, false
 		if n := len(list); n > 0 {
@@ -65,7 +65,7 @@ func (f *frame) switchStmt(s *ast.SwitchStmt, label types.Object) {
 	f.enter(end)
 }
 
-// caseExpr branches to body if the tag equals e. Without a tag, e is a condition.
+// caseExpr branches to body if the tag equals e. If there is no tag, e is a condition.
 func (f *frame) caseExpr(tag *val, e ast.Expr, body, next *ir.Block) {
 	if tag == nil {
 		f.cond(e, body, next)
@@ -84,7 +84,7 @@ func (f *frame) caseExpr(tag *val, e ast.Expr, body, next *ir.Block) {
 	f.branch(f.equal(e, x, y), body, next)
 }
 
-// typeSwitch lowers a type switch whose dynamic type is known now.
+// typeSwitch lowers a type switch. The dynamic type must be known at compile time.
 func (f *frame) typeSwitch(s *ast.TypeSwitchStmt, label types.Object) {
 	if s.Init != nil {
 		f.stmt(s.Init)
@@ -120,7 +120,8 @@ func (f *frame) typeSwitch(s *ast.TypeSwitchStmt, label types.Object) {
 	f.enter(end)
 }
 
-// matchingClause returns the clause of a dynamic type, and whether it names one type.
+// matchingClause returns the clause that matches the dynamic type, and whether that clause lists
+// exactly one type.
 func (f *frame) matchingClause(s *ast.TypeSwitchStmt, b *boxed) (*ast.CaseClause, bool) {
 	var def *ast.CaseClause
 	for _, c := range s.Body.List {

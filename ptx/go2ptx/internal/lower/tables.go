@@ -10,17 +10,17 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/source"
 )
 
-// varKey identifies a variable of the module.
+// varKey identifies a module variable.
 type varKey struct {
 	obj  types.Object
 	pos  token.Pos
 	text string
 }
 
-// moduleVar is a package-level variable, or a variable in shared memory.
+// moduleVar is a package-level variable or a variable in shared memory.
 type moduleVar struct {
 	v       *ir.Var
-	leaves  []leaf // if the value is known now
+	leaves  []leaf // set if the value is known at compile time
 	failed  bool
 	working bool
 }
@@ -55,7 +55,7 @@ func (f *frame) packageVar(n ast.Node, obj *types.Var) loc {
 // tableAddress is the address of a constant table.
 type tableAddress struct{ v *ir.Var }
 
-// relocate makes a value of a constant in this function.
+// relocate makes the leaf of a package-level constant usable in the current function.
 func (f *frame) relocate(x leaf) leaf {
 	switch x := x.(type) {
 	case tableAddress:
@@ -114,7 +114,7 @@ func hasArray(lay *layout) bool {
 	return false
 }
 
-// scratch returns a frame in which expressions of constants are evaluated.
+// scratch returns a frame for evaluating constant expressions.
 func (l *lowerer) scratch(pkg *source.Package) *frame {
 	b := newBuilder(l, &ir.Func{Module: l.mod})
 	b.scratch = true
@@ -123,7 +123,7 @@ func (l *lowerer) scratch(pkg *source.Package) *frame {
 	return f
 }
 
-// initOf finds the initial value of a variable, which may be missing.
+// initOf returns the initializer of a package-level variable, or nil if it has none.
 func (l *lowerer) initOf(obj *types.Var) (*source.Package, ast.Expr) {
 	pkg := l.prog.PackageOf(obj.Pkg())
 	if pkg == nil {
@@ -154,7 +154,7 @@ func (l *lowerer) initOf(obj *types.Var) (*source.Package, ast.Expr) {
 	return nil, nil
 }
 
-// constLeaves evaluates a value whose parts are all known now.
+// constLeaves evaluates an expression whose leaves are all known at compile time.
 func (f *frame) constLeaves(e ast.Expr, t types.Type, obj *types.Var) []leaf {
 	if e == nil {
 		return f.zeroOf(t).leaves
@@ -192,7 +192,7 @@ func isConstLeaf(x leaf) bool {
 	return false
 }
 
-// constSlice makes a table of a slice literal.
+// constSlice creates a table for a slice literal.
 func (f *frame) constSlice(c *ast.CompositeLit, s *types.Slice, obj *types.Var) []leaf {
 	n := f.literalLen(c)
 	lay := f.layoutAt(types.NewArray(s.Elem(), n), c.Pos())
@@ -205,7 +205,7 @@ func (f *frame) constSlice(c *ast.CompositeLit, s *types.Slice, obj *types.Var) 
 
 const maxTable = 1 << 26
 
-// table makes a variable with an initial value.
+// table creates a variable with an initial value.
 func (f *frame) table(obj *types.Var, init ast.Expr, lay *layout, space ir.Space) *ir.Var {
 	if lay.static() || lay.size > maxTable && init != nil {
 		f.l.errorf(obj.Pos(), "init-var", obj.Name())
@@ -230,7 +230,7 @@ func (f *frame) table(obj *types.Var, init ast.Expr, lay *layout, space ir.Space
 	return v
 }
 
-// fill writes the bytes of a constant value.
+// fill writes the bytes of a constant value to data.
 func (f *frame) fill(data []byte, e ast.Expr, t types.Type) bool {
 	lay := f.l.layout(t)
 	if c, ok := ast.Unparen(e).(*ast.CompositeLit); ok && lay.leaf == nil {
@@ -284,7 +284,7 @@ func put(data []byte, m ir.Mem, bits int64) {
 	}
 }
 
-// isChanged reports whether code that kernels reach assigns to a variable.
+// isChanged reports whether code that a kernel can reach assigns to the variable.
 func (l *lowerer) isChanged(obj *types.Var) bool {
 	for _, pkg := range l.prog.Packages {
 		if l.changed[pkg.Types] == nil {
@@ -297,7 +297,7 @@ func (l *lowerer) isChanged(obj *types.Var) bool {
 	return false
 }
 
-// assigned returns the variables to which the code of a package assigns, also in part.
+// assigned returns the variables that a package's code assigns to, in whole or in part.
 func assigned(pkg *source.Package) map[types.Object]bool {
 	set := map[types.Object]bool{}
 	mark := func(e ast.Expr) {

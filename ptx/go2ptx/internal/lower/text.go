@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 )
 
-// stringVar returns the variable with the bytes of a constant string.
+// stringVar returns a variable that contains the bytes of a constant string.
 func (l *lowerer) stringVar(s string) *ir.Var {
 	v := l.strings[s]
 	if v == nil {
@@ -21,7 +21,7 @@ func (l *lowerer) stringVar(s string) *ir.Var {
 	return v
 }
 
-// constText returns a string that is known now.
+// constText returns a string that is known at compile time.
 func (b *builder) constText(v val) (string, bool) {
 	if len(v.leaves) != 2 {
 		return "", false
@@ -91,7 +91,7 @@ func (b *builder) byteAt(p, i *ir.Value) *ir.Value {
 	return v
 }
 
-// countTo lowers a loop over 0, 1 ... n-1.
+// countTo emits a loop in which i takes the values 0, 1, ..., n-1.
 func (f *frame) countTo(at ast.Node, n *ir.Value, body func(i *ir.Value, brk *ir.Block)) {
 	t := types.Typ[types.Int]
 	i := f.newVar("i", t, at.Pos(), tagIter)
@@ -109,7 +109,8 @@ func (f *frame) countTo(at ast.Node, n *ir.Value, body func(i *ir.Value, brk *ir
 	f.enter(end)
 }
 
-// runeTable returns a variable with the rune and the width at each byte of a string.
+// runeTable returns a variable that contains, for each byte of a string, the rune at that position
+// and its width.
 func (l *lowerer) runeTable(s string) *ir.Var {
 	key := "runes " + s
 	if v := l.strings[key]; v != nil {

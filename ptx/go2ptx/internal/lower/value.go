@@ -6,40 +6,41 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 )
 
-// A val is a Go value: its scalar parts, in order. Large arrays are copied from a location.
+// A val is a Go value, represented by its leaves in order. A large array is represented by the
+// location it is copied from.
 type val struct {
 	typ    types.Type
 	leaves []leaf
-	from   *loc // of a large value
-	zero   bool // the zero value of a large type
+	from   *loc // for a large value: its location
+	zero   bool // whether this is the zero value of a large type
 }
 
-// A loc is where a variable, or a part of one, is.
+// A loc is the location of a variable or of a part of one.
 type loc struct {
 	typ  types.Type
-	v    *variable // or nil: in memory
-	off  int       // leaf
-	ptr  *ir.Value // the address
-	disp int64     // to be added to ptr
-	vec  bool      // an array that was converted from a slice: use vectors
-	bits bool      // the field of a 16-bit floating-point number, whose type is half
+	v    *variable // nil if the location is in memory and not part of a local variable
+	off  int       // index of the first leaf
+	ptr  *ir.Value // address in memory, if v is nil
+	disp int64     // offset relative to ptr
+	vec  bool      // the array was converted from a slice, so vector accesses are allowed
+	bits bool      // this is the only field of a 16-bit floating-point number of type half
 	half types.Type
 	none bool // the blank identifier
 }
 
 func (v val) one() leaf { return v.leaves[0] }
 
-// scalar returns the register of a value with one leaf.
+// scalar returns the register of a value that has a single leaf.
 func (b *builder) scalar(v val) *ir.Value {
 	if len(v.leaves) != 1 {
-		return b.undef(ir.TI64) // after an error
+		return b.undef(ir.TI64) // an error has been reported
 	}
 	return b.value(v.leaves[0])
 }
 
 func single(t types.Type, x leaf) val { return val{typ: t, leaves: []leaf{x}} }
 
-// value returns a register that holds a leaf.
+// value returns a register that contains the leaf.
 func (b *builder) value(x leaf) *ir.Value {
 	switch x := x.(type) {
 	case *ir.Value:
@@ -62,7 +63,7 @@ func (b *builder) value(x leaf) *ir.Value {
 	return b.undef(ir.TPtr)
 }
 
-// demote gives a variable a slot, in the next attempt.
+// demote requests another attempt to lower the function, in which the variable has a slot.
 func (b *builder) demote(v *variable) {
 	if v.lay.static() {
 		b.l.errorf(b.l.now, "func-in-memory")
@@ -113,7 +114,7 @@ func (b *builder) load(x loc) val {
 	return r
 }
 
-// address returns the address of a location in memory.
+// address returns the address of a location in memory, as a base and an offset.
 func (b *builder) address(x loc) (*ir.Value, int64) {
 	if x.v == nil {
 		return x.ptr, x.disp
@@ -125,7 +126,7 @@ func (b *builder) address(x loc) (*ir.Value, int64) {
 	return b.slot(x.v), x.v.lay.offsetOf(x.off)
 }
 
-// store writes a location.
+// store writes to a location.
 func (b *builder) store(x loc, v val) {
 	if x.none {
 		return
@@ -141,7 +142,7 @@ func (b *builder) store(x loc, v val) {
 		return
 	}
 	if len(v.leaves) != lay.leaves {
-		return // after an error
+		return // an error has been reported
 	}
 	b.outlives(x, v)
 	if x.v != nil && !x.v.mem {
@@ -172,8 +173,9 @@ func (b *builder) store(x loc, v val) {
 	}
 }
 
-// outlives refuses to store the address of a variable where it is still found in a later iteration
-// of a loop, in which the variable is a new one, or where it outlives the thread.
+// outlives reports an error if v contains the address of a variable and x outlives that variable:
+// the address would still be there in a later iteration of a loop that declares the variable anew,
+// or after the thread has ended.
 func (b *builder) outlives(x loc, v val) {
 	for _, leaf := range v.leaves {
 		var declared *loop
@@ -206,7 +208,8 @@ func (b *builder) outlives(x loc, v val) {
 	}
 }
 
-// vectorShape returns how many elements of a vector of up to 16 bytes an array has, or 0.
+// vectorShape returns the number and type of the elements if the array can be accessed as a vector
+// of up to 16 bytes. Otherwise the number is 0.
 func vectorShape(lay *layout) (int, ir.Mem) {
 	if lay.elem == nil || lay.elem.leaf == nil || lay.n != 2 && lay.n != 4 {
 		return 0, 0
@@ -250,14 +253,14 @@ func (b *builder) storeVector(p *ir.Value, disp int64, lay *layout, leaves []lea
 	return true
 }
 
-// aligned checks the alignment of an address.
+// aligned emits a check that an address is aligned.
 func (b *builder) aligned(p *ir.Value, size int64) {
 	a := b.op(ir.OpBitcast, ir.TI64, p)
 	ok := b.cmp(ir.Eq, b.and(a, b.int(size-1)), b.int(0))
 	b.check("align", "the slice is not aligned for a vector access", ok, a, b.int(size))
 }
 
-// part returns a part of a location, which begins at a leaf and an offset.
+// part returns the part of a location that starts at the given leaf and offset.
 func (x loc) part(t types.Type, leaf int, offset int64) loc {
 	x.typ, x.vec = t, false
 	if x.v != nil {
@@ -277,7 +280,7 @@ func (b *builder) component(v val, t types.Type, leaf int, offset int64) val {
 	case v.zero:
 		return b.zeroOf(t)
 	case leaf+lay.leaves > len(v.leaves):
-		return b.zeroOf(t) // after an error
+		return b.zeroOf(t) // an error has been reported
 	}
 	return val{typ: t, leaves: v.leaves[leaf : leaf+lay.leaves]}
 }
