@@ -20,10 +20,10 @@ import (
 type apiPackage struct {
 	name  string
 	funcs []*ast.FuncDecl
-	types map[string]ast.Expr // what each type is declared as
+	types map[string]ast.Expr // declarations of the package's types
 }
 
-// apiPackages parses the packages that the compiler contains.
+// apiPackages parses the packages that are built into the compiler.
 func apiPackages(t *testing.T) []*apiPackage {
 	t.Helper()
 	var list []*apiPackage
@@ -84,7 +84,7 @@ func receiverType(d *ast.FuncDecl) string {
 	return e.(*ast.Ident).Name
 }
 
-// key is the name of a function: gpu.Thread.Sync, num.To.
+// key returns the name of a function, such as gpu.Thread.Sync or num.To.
 func (p *apiPackage) key(d *ast.FuncDecl) string {
 	if r := receiverType(d); r != "" {
 		return p.name + "." + r + "." + d.Name.Name
@@ -92,10 +92,11 @@ func (p *apiPackage) key(d *ast.FuncDecl) string {
 	return p.name + "." + d.Name.Name
 }
 
-// anyTypes are the types for a type parameter that accepts all, unless apiTypes has others.
+// anyTypes are the type arguments for an unconstrained type parameter, unless apiTypes lists
+// others.
 var anyTypes = []string{"int32", "float64", "num.F16", "[4]float32", "point"}
 
-// apiTypes are the types for functions that do not accept all that their constraint lists.
+// apiTypes are the type arguments for functions that do not accept all types of their constraint.
 var apiTypes = map[string][]string{
 	"gpu.CopyAsync": {"int32", "float64", "[4]float32"}, "gpu.CopyAsyncIf": {"uint32", "int64", "[2]float64"},
 	"num.Float32s": {"num.F16"},
@@ -103,8 +104,8 @@ var apiTypes = map[string][]string{
 	"gpu.ViewAt":   {"int32", "float64"}, "gpu.View2DAt": {"int32", "float64"},
 }
 
-// apiArgs are the arguments that must be constants, or that are not made from their types, by
-// function and parameter, or by parameter.
+// apiArgs are arguments that must be constants or that cannot be derived from their types. The keys
+// are a function and a parameter, or just a parameter.
 var apiArgs = map[string]string{
 	"mode": "gpu.ToZero", "width": "8", "table": "0x96", "message": `"x is small"`, "hint": "gpu.CacheStreaming",
 	"gpu.Thread.WaitGroup n": "1", "gpu.Thread.WaitBulkGroup n": "0", "gpu.StoreCached hint": "gpu.CacheGlobal",
@@ -115,7 +116,8 @@ var apiArgs = map[string]string{
 	"bar": "gpu.Shared[gpu.Barrier](t)",
 }
 
-// apiStatements replace the call of a function, if it is one only as a part of something else.
+// apiStatements contains code to compile in place of a plain call, for functions that are only
+// valid as part of another expression or declaration.
 var apiStatements = map[string]string{
 	"gpu.PTX":           `var x int32; gpu.PTX("mov.u32 %0, %1;", gpu.Out(&x), gpu.In(int32(3))); o[0] = x`,
 	"gpu.PurePTX":       `var x int32; gpu.PurePTX("mov.u32 %0, 5;", gpu.Out(&x)); o[0] = x`,
@@ -137,7 +139,7 @@ var apiStatements = map[string]string{
 	"gpu.CopyBulkOut":   `gpu.CopyBulkOut(t, s[:16], gpu.Shared[[16]TYPE](t)[:])`,
 }
 
-// apiRefused are the functions that kernels cannot call, and a part of the error.
+// apiRefused maps each function that kernels cannot call to a part of the expected error.
 var apiRefused = map[string]string{
 	"gpu.Run": "gpu.Run is for the host, not for kernels", "gpu.SharedSize": "gpu.SharedSize is for the host, not for kernels",
 	"gpu.Cluster": "gpu.Cluster is for the host, not for kernels", "gpu.Cooperative": "gpu.Cooperative is for the host, not for kernels",
@@ -158,7 +160,7 @@ var apiRefused = map[string]string{
 	"num.Float32s": "num.Float32s is for the host, not for kernels",
 }
 
-// kernelsOf writes a file with a kernel for each instance of a function.
+// kernelsOf returns a file with one kernel for each instance of a function.
 func (p *apiPackage) kernelsOf(d *ast.FuncDecl) string {
 	var b strings.Builder
 	b.WriteString(`package p
@@ -216,7 +218,7 @@ func (p *apiPackage) instances(d *ast.FuncDecl) []map[string]string {
 		if i, ok := e.(*ast.IndexExpr); ok {
 			types := anyTypes
 			if r := receiverType(d); r == "Global" || r == "Constant" {
-				types = anyTypes[:1] // there is one variable
+				types = anyTypes[:1] // a package-level variable can have only one type
 			}
 			add(i.Index.(*ast.Ident).Name, types)
 		}
@@ -236,7 +238,7 @@ func (p *apiPackage) instances(d *ast.FuncDecl) []map[string]string {
 	return list
 }
 
-// terms returns the types that a constraint lists.
+// terms returns the types in the type set of a constraint.
 func (p *apiPackage) terms(e ast.Expr) []string {
 	switch e := e.(type) {
 	case *ast.BinaryExpr:
@@ -250,7 +252,7 @@ func (p *apiPackage) terms(e ast.Expr) []string {
 		}
 		return list
 	case *ast.SelectorExpr:
-		if e.Sel.Name == "Number" { // of num
+		if e.Sel.Name == "Number" { // num.Number
 			return numTypes
 		}
 		return []string{"num." + e.Sel.Name}
@@ -271,12 +273,12 @@ func (p *apiPackage) terms(e ast.Expr) []string {
 
 var numTypes = []string{"int8", "int16", "int32", "int64", "int", "uint8", "uint16", "uint32", "uint64", "uint", "float32", "float64", "num.F16", "num.BF16", "num.E4M3", "num.E5M2"}
 
-// apiCall is a call in a kernel.
+// apiCall is a call of an API function in a kernel.
 type apiCall struct {
 	p      *apiPackage
 	d      *ast.FuncDecl
 	types  map[string]string
-	params []string // of the kernel
+	params []string // parameters of the kernel
 }
 
 func (c *apiCall) param(typ string) string {
@@ -353,7 +355,7 @@ func (c *apiCall) callee() string {
 	return c.param(typ) + "." + c.d.Name.Name
 }
 
-// typ returns a type with the type arguments and the names of packages.
+// typ formats a type with type arguments substituted and package names added.
 func (c *apiCall) typ(e ast.Expr) string {
 	var b bytes.Buffer
 	if err := printer.Fprint(&b, token.NewFileSet(), c.named(e)); err != nil {
@@ -394,7 +396,7 @@ func (c *apiCall) arg(e ast.Expr) string {
 	return "t"
 }
 
-// results stores the results of a call, so that the compiler keeps it.
+// results stores the results of a call so that the compiler does not remove the call.
 func (c *apiCall) results(call string) string {
 	var names, stores []string
 	for _, f := range c.d.Type.Results.List {
@@ -419,8 +421,8 @@ func (c *apiCall) results(call string) string {
 	return strings.Join(names, ", ") + " := " + call + "\n" + strings.Join(stores, "\n")
 }
 
-// Each exported function of the packages for kernels compiles, with each type that it accepts, or
-// is refused as apiRefused says.
+// Each exported function of the packages for kernels must compile with every type it accepts, or
+// fail with the error in apiRefused.
 func TestEveryFunctionForKernels(t *testing.T) {
 	seen := map[string]bool{}
 	instances := 0

@@ -16,7 +16,7 @@ const (
 	refuse = "only some threads of a block reach this barrier"
 )
 
-// barrierRows are bodies of kernels and what the compiler says about the barrier in line 7.
+// barrierRows lists kernel bodies and what the compiler reports about the barrier in line 7.
 var barrierRows = []struct{ options, before, after, want string }{
 	{"block=256", "if t.ThreadX() < 7 {", "}; x[1]++", refuse},
 	{"block=256", "if t.ThreadX() < 7 { x[0]++ } else {", "}; x[1]++", refuse},
@@ -27,7 +27,7 @@ var barrierRows = []struct{ options, before, after, want string }{
 	{"block=256", "for i := range n { if t.ThreadX() < 7 {", "}; x[i]++ }; x[1]++", refuse},
 	{"block=256", "i := t.ThreadX(); small := i < 64; if small { if i >= 32 {", "}; x[1]++ }", refuse},
 	{"block=256", "if i := t.ThreadX(); i > 300 { x[0]++ } else if i > 100 {", "}; x[1]++", refuse},
-	// The barrier may be reached by all threads.
+	// All threads may reach the barrier, but that is not certain.
 	{"", "if t.ThreadX() < 7 {", "}; x[1]++", maybe},
 	{"maxblock=256", "if t.ThreadX() < 7 {", "}; x[1]++", maybe},
 	{"block=256", "if t.GlobalX() < 7 {", "}; x[1]++", maybe},
@@ -38,7 +38,7 @@ var barrierRows = []struct{ options, before, after, want string }{
 	{"block=256", "if x[t.ThreadX()] > 3 { if t.ThreadX() < 7 {", "}; x[2]++ }; x[1]++", maybe},
 	{"block=256", "if t.ThreadX() < n { if n > 3 {", "}; x[2]++ }; x[1]++", maybe},
 	{"block=256", "if t.ThreadX() < 7 { if n > 3 {", "}; x[2]++ }; x[1]++", refuse},
-	// Threads that have returned do not count.
+	// Threads that have returned do not take part in the barrier.
 	{"block=256", "i := t.GlobalX(); if i >= n { return }", "x[i]++", guard},
 	{"block=256", "if t.ThreadX() >= 7 { return }", "x[1]++", guard},
 	{"block=256", "if t.ThreadX() < 7 {", "}", guard},
@@ -68,7 +68,7 @@ func TestBarriersInDivergentCode(t *testing.T) {
 	}
 }
 
-// barrierOf returns what the compiler says about the barrier in line 7.
+// barrierOf returns what the compiler reports about the barrier in line 7.
 func barrierOf(t *testing.T, text string) (said string) {
 	t.Helper()
 	out, err := go2ptx.Compile(go2ptx.Config{Package: go2ptx.Package{Path: "p", Files: []go2ptx.File{{Name: "p.go", Data: []byte(text)}}}})
@@ -93,7 +93,8 @@ func barrierOf(t *testing.T, text string) (said string) {
 	return said
 }
 
-// Barriers with a number of threads are for some threads, and so are barriers in functions of a warp.
+// Not all threads of a block need to reach a barrier that specifies a thread count, or a barrier of
+// a single warp.
 func TestBarriersForSomeThreads(t *testing.T) {
 	for _, barrier := range []string{"t.BarrierSync(1, 32)", "t.SyncWarp()"} {
 		text := "package p\n\nimport \"github.com/purecuda/cuda/ptx/gpu\"\n\n//gpu:kernel block=256\nfunc k(t gpu.Thread, x []int32, n int) {\n\tif t.Warp() == 0 { " + barrier + " }\n\tx[1]++\n}\n"
@@ -103,7 +104,7 @@ func TestBarriersForSomeThreads(t *testing.T) {
 	}
 }
 
-// A barrier in a function of this library is refused where the function is called.
+// An error about a barrier inside a library function must be reported at the call of that function.
 func TestBarriersInTheLibrary(t *testing.T) {
 	text := "package p\n\nimport \"github.com/purecuda/cuda/ptx/gpu\"\n\n//gpu:kernel block=256\nfunc k(t gpu.Thread, x []int32, n int) {\n\tif t.ThreadX() == 0 {\n\t\tt.GridSync()\n\t}\n\tx[1]++\n}\n"
 	_, err := go2ptx.Compile(go2ptx.Config{Package: go2ptx.Package{Path: "p", Files: []go2ptx.File{{Name: "p.go", Data: []byte(text)}}}})

@@ -12,7 +12,7 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/source"
 )
 
-// one is a program with one kernel.
+// one is a program that contains a single kernel.
 type one struct {
 	name string
 	prog *source.Program
@@ -54,7 +54,7 @@ func written(tb testing.TB) []one {
 	return list
 }
 
-// random returns n random kernels, each in a package of its own.
+// random returns n random kernels, each in its own package.
 func random(tb testing.TB, n int) []one {
 	tb.Helper()
 	var list []one
@@ -65,8 +65,8 @@ func random(tb testing.TB, n int) []one {
 	return list
 }
 
-// BenchmarkKernels measures how long a kernel of a loaded package takes to compile, in each
-// iteration each kernel once:
+// BenchmarkKernels measures how long it takes to compile kernels of loaded packages. Each iteration
+// compiles every kernel once.
 //
 //	go test -run '^$' -bench Kernels -benchtime 20x ./ptx/go2ptx
 func BenchmarkKernels(b *testing.B) {

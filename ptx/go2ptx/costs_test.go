@@ -7,8 +7,8 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx"
 )
 
-// What docs/kernels-costs.md says about checks, divisions, vectors and local memory. Each body is
-// that of a kernel with the parameters below.
+// TestCosts verifies what docs/kernels-costs.md says about checks, divisions, vectors and local
+// memory. Each body is compiled in a kernel with the parameters below.
 func TestCosts(t *testing.T) {
 	const head = `package p
 
@@ -30,7 +30,7 @@ func k(t gpu.Thread, x, y []float32, v gpu.View[float32], z []complex64, n int, 
 	for _, c := range []struct {
 		body             string
 		checks, local    int
-		contains, misses string // of the PTX or the remarks
+		contains, misses string // text in the PTX or the remarks
 	}{
 		{"if i < len(x) { x[i] = 1 }", 0, 0, "", ""},
 		{"if i < len(x) && i < len(y) { x[i] = y[i] }", 0, 0, "", ""},

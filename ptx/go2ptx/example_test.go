@@ -34,8 +34,8 @@ func ExampleCompile() {
 	// Output: scale [256 1 1] true
 }
 
-// A target allows the instructions of that architecture. Without fusing, the results have the bits of
-// a CPU.
+// Target selects the instructions that the PTX may use. With NoFMA, the results are bit-identical
+// to those of a CPU.
 func ExampleConfig() {
 	cfg := go2ptx.Config{
 		Package: go2ptx.Package{Path: "example", Files: []go2ptx.File{{Name: "scale.go", Data: []byte(scale)}}},
@@ -51,7 +51,8 @@ func ExampleConfig() {
 	// Output: true false
 }
 
-// Import supplies the packages that kernels import. The packages of kernels are built in.
+// Import supplies the packages that kernels import. The packages for kernels are built in and need
+// not be supplied.
 func ExamplePackage() {
 	const kernel = `package example
 
@@ -85,7 +86,7 @@ func areas(t gpu.Thread, out []float32, radii []float32) { out[t.GlobalX()] = sh
 	// Output: func(t github.com/purecuda/cuda/ptx/gpu.Thread, out []float32, radii []float32)
 }
 
-// With the name of the PTX file, Compile also generates the launchers.
+// If the name of the PTX file is given, Compile also generates the launchers.
 func ExampleOutput() {
 	out, err := go2ptx.Compile(go2ptx.Config{
 		Package: go2ptx.Package{Path: "example", Files: []go2ptx.File{{Name: "scale.go", Data: []byte(scale)}}},
@@ -105,7 +106,7 @@ func ExampleOutput() {
 	// func ScaleIn(c *driver.Context) (Scale, error) {
 }
 
-// A kernel is described by the directive, the source and the code that was generated.
+// Kernel combines information from the directive, the source and the generated code.
 func ExampleKernel() {
 	out, err := go2ptx.Compile(go2ptx.Config{
 		Package: go2ptx.Package{Path: "example", Files: []go2ptx.File{{Name: "scale.go", Data: []byte(scale)}}},
@@ -133,7 +134,7 @@ func ExampleRemark() {
 	// Output: line 8: example.scale: multiplication and addition fused
 }
 
-// All problems are reported, each with its position.
+// Compile reports all errors, each with its position.
 func ExampleErrors() {
 	text := strings.Replace(scale, "x[i]*k + 1", "map[int]float32{}[i]\n\t\tx = append(x, k)", 1)
 	_, err := go2ptx.Compile(go2ptx.Config{
@@ -151,7 +152,7 @@ func ExampleErrors() {
 	// scale.go:9:7: append may need to allocate memory: write to an index of a slice or array with enough elements
 }
 
-// The hash changes if code that the kernels reach changes. A comment does not matter.
+// The hash changes if code that the kernels use changes. A comment has no effect on it.
 func ExampleHash() {
 	hash := func(text string) string {
 		h, err := go2ptx.Hash(go2ptx.Config{

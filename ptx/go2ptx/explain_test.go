@@ -40,7 +40,7 @@ func fibonacci(n int) int {
 }
 `
 
-// Remarks are at lines of the package, also if code of package gpu is inlined there.
+// Remarks refer to lines of the user's package, even for inlined code of package gpu.
 func TestRemarks(t *testing.T) {
 	out, err := go2ptx.Compile(go2ptx.Config{Package: go2ptx.Package{Path: "p", Files: []go2ptx.File{{Name: "p.go", Data: []byte(explained)}}}})
 	if err != nil {

@@ -1,4 +1,5 @@
 package go2ptx
 
-// VerifyPasses makes Compile check the intermediate form after lowering and after each pass.
+// VerifyPasses makes Compile verify the intermediate representation after lowering and after each
+// pass.
 func VerifyPasses() { verify = true }

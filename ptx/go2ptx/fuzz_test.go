@@ -17,9 +17,9 @@ const (
 	compileHeap = 2 << 30
 )
 
-// FuzzCompile compiles any text, after changes to its syntax tree if seed is not 0. The compiler must
-// end in time and within its memory, each error must have a position in the text, and PTX must parse
-// and consist of instructions that exist.
+// FuzzCompile compiles arbitrary text. If seed is not 0, it first mutates the syntax tree. The
+// compiler must stay within limits of time and memory, each error must have a position in the text,
+// and the PTX must parse and consist of existing instructions.
 //
 //	go test -fuzz FuzzCompile -fuzztime 10m -parallel 1 ./ptx/go2ptx
 func FuzzCompile(f *testing.F) {
@@ -42,7 +42,7 @@ func FuzzCompile(f *testing.F) {
 	})
 }
 
-// compileWithin compiles a text, and fails the test if that takes too long or too much memory.
+// compileWithin compiles a text and fails the test if that takes too much time or memory.
 func compileWithin(t *testing.T, text string) (out *go2ptx.Output, err error) {
 	t.Helper()
 	done := make(chan bool)

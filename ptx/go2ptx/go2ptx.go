@@ -1,18 +1,19 @@
-// Package go2ptx compiles kernels that are written in Go to PTX. The command
-// ptx/cmd/go2ptx does so when a program is developed, and this package while it runs:
+// Package go2ptx compiles kernels that are written in Go to PTX. Use the command ptx/cmd/go2ptx to
+// compile kernels during development, and this package to compile them at run time:
 //
 //	out, err := go2ptx.Compile(go2ptx.Config{
 //		Package: go2ptx.Package{Path: "example", Files: []go2ptx.File{{Name: "scale.go", Data: text}}},
 //	})
 //	if err != nil {
-//		return err // for problems in the source, it is of type Errors, with their positions
+//		return err // errors in the source are of type Errors and have positions
 //	}
 //	module, err := ctx.LoadModule(out.PTX)
 //
-// The text imports package ptx/gpu, which documents what kernels can do. Compile reads no files and
-// starts no programs, and its output depends only on its input. The packages ptx/gpu, ptx/gpu/math,
-// ptx/gpu/math32 and ptx/num are built in. Of the standard library, cmp, iter, slices, math/bits and
-// the part of math that devices have instructions for are built in. Config.Import supplies others.
+// The source imports package ptx/gpu, whose documentation describes what kernels can do. Compile
+// reads no files and starts no programs, and its output depends only on its input. The packages
+// ptx/gpu, ptx/gpu/math, ptx/gpu/math32 and ptx/num are built in. Of the standard library, cmp,
+// iter, slices, math/bits and the parts of math for which devices have instructions are built in.
+// Config.Import supplies other packages.
 package go2ptx
 
 import (
@@ -33,9 +34,9 @@ import (
 	"github.com/purecuda/cuda/ptx/num"
 )
 
-// File is a Go file.
+// File is a Go source file.
 type File struct {
-	Name string // as faults and errors show it: relative to the module, with slashes
+	Name string // name in faults and errors: relative to the module, with forward slashes
 	Data []byte
 }
 
@@ -43,7 +44,7 @@ type File struct {
 // constraints exclude are ignored. Constraints are evaluated for linux/amd64 on every machine.
 type Package struct {
 	Path      string // import path
-	GoVersion string // the version in go.mod, such as 1.25; may be empty
+	GoVersion string // version in go.mod, such as 1.25; may be empty
 	Files     []File
 }
 
@@ -52,30 +53,31 @@ type Config struct {
 	Package Package
 	// Import returns the source of an imported package that is not built in. It may be nil.
 	Import func(path string) (Package, error)
-	// Tags lists further build tags that are satisfied.
+	// Tags lists additional build tags that are satisfied.
 	Tags []string
 
-	// Target is the lowest architecture that must be able to run the kernels, such as sm_80. A higher
-	// one allows faster instructions. Empty means the lowest that can run them.
+	// Target is the oldest architecture that the kernels must run on, such as sm_80. Newer
+	// architectures have faster instructions. If Target is empty, the kernels run on the oldest
+	// architecture that supports what they use.
 	Target string
-	// NoFMA prevents the fusing of multiplications and additions in all kernels, so that results have
-	// the same bits as on a CPU.
+	// NoFMA disables the fusion of multiplications and additions in all kernels, so that results
+	// are bit-identical to those of a CPU.
 	NoFMA bool
-	// NoBounds removes the checks of indices and slices.
+	// NoBounds disables the bounds checks of indices and slices.
 	NoBounds bool
-	// Trap makes a failed check trap. That ends the context. By default, the check leaves a record
-	// that the next wait returns as *driver.KernelFault.
+	// Trap makes failed checks trap, which ends the context. By default, a failed check writes a
+	// record, and the next wait returns the failure as a *driver.KernelFault.
 	Trap bool
-	// Lines adds line numbers to the PTX, for profilers and debuggers.
+	// Lines adds line information to the PTX, for profilers and debuggers.
 	Lines bool
 
-	// PTXFile is the name of the PTX file that the generated Go embeds, such as heat_gpu.ptx. Without
-	// a name, Compile generates no Go.
+	// PTXFile is the name of the PTX file that the generated Go code embeds, such as heat_gpu.ptx.
+	// If PTXFile is empty, Compile generates no Go code.
 	PTXFile string
-	// Note is a comment at the beginning of the generated Go.
+	// Note is a comment at the beginning of the generated Go file.
 	Note string
-	// GoRelease is the Go release that Import takes packages of the standard library from. The
-	// generated Go names it if such source was compiled.
+	// GoRelease is the Go release from which Import takes standard library packages. The generated
+	// Go file mentions the release if such a package was compiled.
 	GoRelease string
 }
 
@@ -84,44 +86,46 @@ type Output struct {
 	PTX     []byte
 	Go      []byte // the launchers, if Config.PTXFile is set
 	Kernels []Kernel
-	Hash    string // of the source that the kernels reach and of the options
+	Hash    string // hash of the options and of all source that the kernels use
 	Remarks []Remark
-	// Linked names the PTX files with functions of gpu.Extern. Link them with the PTX.
+	// Linked names the PTX files that define functions declared with gpu.Extern. They must be
+	// linked with the PTX.
 	Linked []string
-	// GoSource is true if source of the Go distribution, from Config.Import, was compiled. The output
-	// then depends on the version of Go.
+	// GoSource is true if source of the Go distribution, supplied by Config.Import, was compiled.
+	// The output then depends on the Go version.
 	GoSource bool
 }
 
 // Kernel describes a compiled kernel.
 type Kernel struct {
-	Name      string           // in the PTX
-	Func      string           // in Go
-	Pos       token.Position   // of the function
-	Signature *types.Signature // with the type arguments of an instance
-	Block     [3]int           // from the directive; zero if it has none
-	Checks    int              // that remain in the code
-	Shared    int              // bytes of static shared memory of a block
-	Local     int              // bytes of variables in local memory; the driver adds spilled registers
-	// Traps is true if a failed check ends the context. That is an option, and it is necessary in
-	// kernels that wait for a number of threads: barriers with a count, mbarriers, and barriers of
-	// clusters and grids.
+	Name      string           // name in the PTX
+	Func      string           // name in Go
+	Pos       token.Position   // position of the function
+	Signature *types.Signature // with type arguments substituted
+	Block     [3]int           // block size from the directive; zero if not specified
+	Checks    int              // number of checks that remain after optimization
+	Shared    int              // bytes of static shared memory per block
+	Local     int              // bytes of variables in local memory, without spilled registers
+	// Traps is true if a failed check ends the context. An option selects this, and it is always
+	// the case for kernels that use synchronization that counts threads: barriers with a count,
+	// mbarriers, and barriers of clusters and grids.
 	Traps bool
 }
 
-// Remark describes a cost or an improvement in the code of a line. go2ptx -explain prints remarks.
+// Remark describes the cost of a source line, or an optimization applied to it. The command go2ptx
+// -explain prints remarks.
 type Remark struct {
 	Pos  token.Position
 	Text string
 }
 
-// Error is a problem in the source.
+// Error is an error in the source.
 type Error = source.Error
 
-// Errors lists all problems. It unwraps to *Error.
+// Errors is a list of errors. It unwraps to *Error.
 type Errors = source.Errors
 
-// Compile compiles the kernels of a package. Errors in the source are Errors.
+// Compile compiles the kernels of a package. Errors in the source are returned as Errors.
 func Compile(cfg Config) (*Output, error) {
 	p, err := load(cfg)
 	if err != nil {
@@ -185,7 +189,7 @@ func (p Package) sources() source.Sources {
 	return s
 }
 
-// revision changes when the compiler's output changes for reasons outside of the source.
+// revision must be incremented if the compiler's output changes for the same source.
 const revision = 1
 
 func hashOf(p *source.Program, cfg Config) string {

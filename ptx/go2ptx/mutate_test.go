@@ -12,8 +12,8 @@ import (
 	"slices"
 )
 
-// mutate changes the functions of a Go file: it exchanges names, literals, operators and
-// expressions, and removes, copies and moves statements. A text that does not parse stays as it is.
+// mutate changes the functions of a Go file: it swaps names, literals, operators and expressions,
+// and removes, copies and moves statements. It returns text unchanged if text does not parse.
 func mutate(text string, seed uint64) string {
 	if seed == 0 {
 		return text
@@ -42,7 +42,7 @@ func mutate(text string, seed uint64) string {
 	return b.String()
 }
 
-// printTree prints a tree that may be one that no parser makes.
+// printTree prints a syntax tree that need not be one that a parser can produce.
 func printTree(b *bytes.Buffer, fset *token.FileSet, file *ast.File) (err error) {
 	defer func() {
 		if recover() != nil {
@@ -54,13 +54,13 @@ func printTree(b *bytes.Buffer, fset *token.FileSet, file *ast.File) (err error)
 
 type mutator struct {
 	*rand.Rand
-	exprs    []*ast.Expr // places of expressions
+	exprs    []*ast.Expr // pointers to expressions in the tree
 	blocks   []*[]ast.Stmt
 	binaries []*ast.BinaryExpr
 	assigns  []*ast.AssignStmt
 }
 
-// collect finds what can be changed.
+// collect records the nodes that can be changed.
 func (m *mutator) collect(n ast.Node) bool {
 	switch n := n.(type) {
 	case nil:
@@ -136,8 +136,8 @@ func (m *mutator) changeExpr() {
 	}
 }
 
-// textOf is the text of a part of a tree. Parts are copied as text, because a part of itself has
-// none.
+// textOf formats a part of the tree. Parts are copied as text, because a tree that contains itself
+// could not be printed.
 func textOf(n ast.Node) string {
 	var b bytes.Buffer
 	if format.Node(&b, token.NewFileSet(), n) != nil {
@@ -166,7 +166,7 @@ func (m *mutator) changeBlock() {
 	}
 }
 
-// parsed returns statements.
+// parsed parses statements.
 func parsed(text string) []ast.Stmt {
 	e, err := parser.ParseExpr("func() {" + text + "\n}")
 	if err != nil {

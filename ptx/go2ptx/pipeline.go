@@ -23,7 +23,7 @@ type compiled struct {
 	remarks []Remark
 }
 
-// verify is set by tests: the intermediate form is checked after each step.
+// verify makes compile verify the intermediate representation after each pass. Tests set it.
 var verify = false
 
 func compile(p *source.Program, cfg Config) (*compiled, error) {
@@ -66,7 +66,8 @@ func compile(p *source.Program, cfg Config) (*compiled, error) {
 	return c, nil
 }
 
-// explained returns errors for what the source caused: inline PTX, and kernels that need too much.
+// explained returns the errors that the user's code has caused, such as invalid inline PTX or a
+// kernel that exceeds a limit.
 func explained(m *ir.Module, o emit.Options, err error) error {
 	var errs Errors
 	for _, p := range emit.AsmProblems(m, o) {
@@ -107,7 +108,7 @@ func (c *compiled) traps(kernel string) bool {
 	return slices.ContainsFunc(c.module.Funcs, func(f *ir.Func) bool { return f.Kernel && f.Name == kernel && f.Options.Trap })
 }
 
-// linked returns the PTX files whose functions kernels call, sorted.
+// linked returns the PTX files that define functions called by kernels, sorted.
 func (c *compiled) linked() []string {
 	var names []string
 	for _, f := range c.module.Externs {

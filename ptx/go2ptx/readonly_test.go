@@ -44,8 +44,8 @@ func calls(t gpu.Thread, x []int32, y []uint32) {
 func unused(t gpu.Thread, x []int32, n int, last *float64) { *last = 1 }
 `
 
-// The launchers declare memory that a kernel only reads. Functions and inline PTX may write
-// through a pointer that they receive.
+// The launchers declare which memory a kernel only reads. A pointer that is passed to a function or
+// to inline PTX does not count as read-only, because the callee may write through it.
 func TestMemoryThatIsOnlyRead(t *testing.T) {
 	out, err := Compile(Config{PTXFile: "p_gpu.ptx", Package: Package{Path: "p", Files: []File{{"p.go", []byte(accesses)}}}})
 	if err != nil {

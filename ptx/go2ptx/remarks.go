@@ -12,7 +12,8 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/opt"
 )
 
-// remarks describes what the compiler did, by line, and at the line of each kernel its totals.
+// remarks describes what the compiler did for each source line. The remark at the line of a kernel
+// contains its totals.
 func remarks(m *ir.Module, counted []opt.Counted) []Remark {
 	counts := map[remarkKey]int{}
 	for _, c := range counted {
@@ -58,7 +59,8 @@ func remarks(m *ir.Module, counted []opt.Counted) []Remark {
 	return out
 }
 
-// partialBarriers are errors: some threads would wait at a barrier for others that never come.
+// partialBarriers returns errors for barriers that only some threads of a block can reach. Those
+// threads would wait forever.
 func partialBarriers(m *ir.Module) error {
 	var errs Errors
 	for _, f := range m.Funcs {
@@ -83,8 +85,9 @@ func lineOf(m *ir.Module, pos ir.Pos) int32 {
 	return pos.Line
 }
 
-// outside returns where code of this library was called that is inlined at pos, and the name of the
-// called function in words. Other code is at its own position.
+// outside returns the position to report for pos. If pos is in inlined library code, that is the
+// position of the call in the user's code, and in is " in " followed by the name of the called
+// function.
 func outside(m *ir.Module, pos ir.Pos) (at ir.Pos, in string) {
 	for pos.Inline > 0 && uint(pos.File) < uint(len(m.Files)) && ofLibrary(m.Files[pos.File]) {
 		call := m.Inlines[pos.Inline-1]
@@ -93,7 +96,7 @@ func outside(m *ir.Module, pos ir.Pos) (at ir.Pos, in string) {
 	return pos, in
 }
 
-// ofLibrary reports whether a file is of a package in builtin.
+// ofLibrary reports whether a file belongs to a built-in package.
 func ofLibrary(file string) bool {
 	for name := range builtin {
 		if dir, ok := strings.CutPrefix(name, "github.com/purecuda/cuda/"); ok && dir == path.Dir(file) {
@@ -108,7 +111,7 @@ type remarkKey struct {
 	text, in   string
 }
 
-// remark describes an instruction that costs something or that an optimisation made.
+// remark describes an instruction that is expensive or the result of an optimization.
 func remark(f *ir.Func, v *ir.Value) string {
 	switch v.Op {
 	case ir.OpCheck:
@@ -138,10 +141,10 @@ func remark(f *ir.Func, v *ir.Value) string {
 	return ""
 }
 
-// totals are what a kernel and the functions that it calls contain.
+// totals summarizes a kernel and the functions it calls.
 type totals struct {
 	checks        int
-	shared, local int // bytes
+	shared, local int // in bytes
 	recursive     bool
 }
 
@@ -153,7 +156,7 @@ func (t totals) String() string {
 	return text
 }
 
-// totalsOf adds up the code that a kernel reaches.
+// totalsOf computes the totals of a kernel and the functions it calls.
 func totalsOf(kernel *ir.Func) totals {
 	var t totals
 	seen := map[any]bool{}

@@ -7,7 +7,7 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx"
 )
 
-// The remarks name barriers that not all threads of a block may reach.
+// The remarks mention barriers that some threads of a block may not reach.
 func TestRemarksOfBarriers(t *testing.T) {
 	const text = `package p
 
@@ -46,8 +46,8 @@ func all(t gpu.Thread, x []int32) {
 	}
 }
 
-// The check of a global index that is compared with the length is removed, also if the size of the
-// block is known.
+// The bounds check of a global index is removed if the kernel compares the index with the length,
+// even if the block size is known.
 func TestGuardedIndex(t *testing.T) {
 	for directive, want := range map[string]int{"": 0, "block=256": 0, "maxblock=64": 0} {
 		text := "package p\n\nimport \"github.com/purecuda/cuda/ptx/gpu\"\n\n//gpu:kernel " + directive + `

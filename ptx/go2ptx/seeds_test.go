@@ -17,7 +17,7 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/randgo"
 )
 
-// seeds are kernels of the tests.
+// seeds returns kernels from the tests, as a seed corpus.
 func seeds(f testing.TB) (texts []string) {
 	f.Helper()
 	for i := range uint64(20) {
@@ -45,7 +45,7 @@ func seeds(f testing.TB) (texts []string) {
 	return append(texts, languageKernels(f)...)
 }
 
-// languageKernels returns, for each kernel of the table of the language, a text with it alone.
+// languageKernels returns one text for each kernel of package language.
 func languageKernels(f testing.TB) (texts []string) {
 	f.Helper()
 	names, err := fs.Glob(kernels.Source, "*.go")
@@ -54,7 +54,7 @@ func languageKernels(f testing.TB) (texts []string) {
 	}
 	fset := token.NewFileSet()
 	decls := map[string][]ast.Decl{}
-	var all []byte // the texts one after the other, as the positions count them
+	var all []byte // all texts, concatenated as the positions require
 	for _, name := range names {
 		data, err := kernels.Source.ReadFile(name)
 		if err != nil {
@@ -86,8 +86,8 @@ func languageKernels(f testing.TB) (texts []string) {
 	return texts
 }
 
-// kernelsOf returns, for each function of a file, a text with the function, what it mentions, and a
-// kernel that calls it.
+// kernelsOf returns one text for each function in a file. The text contains the function, the
+// declarations it uses, and a kernel that calls it.
 func kernelsOf(f testing.TB, data []byte) (texts []string) {
 	f.Helper()
 	fset := token.NewFileSet()
@@ -124,7 +124,8 @@ func kernelsOf(f testing.TB, data []byte) (texts []string) {
 	return texts
 }
 
-// namesOf returns the names that a declaration declares. A method belongs to its type.
+// namesOf returns the names that a declaration declares. For a method, that is the name of its
+// type.
 func namesOf(d ast.Decl) (names []string) {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
@@ -153,7 +154,7 @@ func namesOf(d ast.Decl) (names []string) {
 	return names
 }
 
-// mentioned returns declarations, from the first on, with those that they mention.
+// mentioned returns the declaration first and all declarations it uses, directly or indirectly.
 func mentioned(first ast.Decl, decls map[string][]ast.Decl) (list []ast.Decl) {
 	list = append(list, first)
 	seen := map[ast.Decl]bool{first: true}

@@ -1,5 +1,6 @@
-// Package gofuncs makes kernels from the functions with which the Go team tests its own compiler
-// (cmd/compile/internal/test/testdata). It reads them from the Go installation and keeps none.
+// Package gofuncs turns the functions with which the Go team tests its own compiler (in
+// cmd/compile/internal/test/testdata) into kernels. It reads the functions from the Go
+// installation, so this repository contains no copy.
 package gofuncs
 
 import (
@@ -13,20 +14,21 @@ import (
 	"strings"
 )
 
-// Func is a function whose parameters and results are numbers or bools.
+// Func is a function whose parameters and results are all numbers or bools.
 type Func struct {
 	File, Name      string
 	Params, Results []string // types
 }
 
-// File is a file of the test data, as a package with a kernel for each function.
+// File is a test data file, converted to a package with one kernel per function.
 type File struct {
 	Name  string
 	Text  string
 	Funcs []Func
 }
 
-// words is how many words of 64 bits hold a value of a type, or 0 for a type without such a form.
+// words returns the number of 64-bit words that represent a value of type t. It returns 0 if the
+// type is not supported.
 func words(t string) int {
 	switch t {
 	case "bool", "int8", "int16", "int32", "int64", "int", "uint8", "uint16", "uint32", "uint64", "uint", "uintptr", "byte", "rune", "float32", "float64":
@@ -37,7 +39,7 @@ func words(t string) int {
 	return 0
 }
 
-// Words is how many words hold values of the types.
+// Words returns the number of 64-bit words that represent values of the given types.
 func Words(types []string) int {
 	n := 0
 	for _, t := range types {
@@ -46,7 +48,7 @@ func Words(types []string) int {
 	return n
 }
 
-// Read reads the files of the test data below the root of a Go installation.
+// Read reads test data files from the Go installation at goroot.
 func Read(goroot string, names ...string) ([]*File, error) {
 	var files []*File
 	for _, name := range names {
@@ -128,7 +130,7 @@ func bitsOfBool(b bool) uint64 {
 }
 `
 
-// forTests reports whether a function has to do with package testing.
+// forTests reports whether a function uses package testing.
 func forTests(fn *ast.FuncDecl) bool {
 	found := fn.Name.Name == "main" || fn.Name.Name == "init"
 	ast.Inspect(fn, func(n ast.Node) bool {
@@ -183,10 +185,10 @@ func types(l *ast.FieldList) ([]string, bool) {
 	return all, true
 }
 
-// KernelName is the name of the kernel that calls a function.
+// KernelName returns the name of the kernel that calls the function.
 func (f Func) KernelName() string { return "kernelOf_" + f.Name }
 
-// kernel calls the function for each of the inputs that is not skipped.
+// kernel returns a kernel that calls the function for each input, except for skipped inputs.
 func kernel(f Func) string {
 	var b strings.Builder
 	np, nr := Words(f.Params), Words(f.Results)

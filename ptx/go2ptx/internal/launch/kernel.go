@@ -25,7 +25,7 @@ func (p *printer) kernel(g *generator, k *Kernel) {
 	p.Prepare(l)
 }
 
-// in writes the function that returns the launcher.
+// in emits the function that returns the launcher.
 func (p *printer) in(k *Kernel, l *launcher.Kernel) {
 	name := k.GoName
 	p.F("// %sIn returns the launcher of kernel %s in a context, which loads the code on first use.\n", name, k.Obj.Name())
@@ -44,7 +44,7 @@ func (p *printer) in(k *Kernel, l *launcher.Kernel) {
 	p.F("return %s{calls}, err\n}\n\n", name)
 }
 
-// defaultBlock is the size of a block if the directive gives none.
+// defaultBlock is the block size if the directive does not specify one.
 const defaultBlock = 256
 
 // launcher describes the kernel's launcher.

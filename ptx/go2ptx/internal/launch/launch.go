@@ -1,4 +1,4 @@
-// Package launch generates the Go that launches compiled kernels.
+// Package launch generates the Go code that launches compiled kernels.
 package launch
 
 import (
@@ -13,13 +13,14 @@ import (
 	"github.com/purecuda/cuda/ptx/internal/launcher"
 )
 
-// Options say what the generated file looks like.
+// Options configure the generated file.
 type Options struct {
-	File   string   // name of the PTX file beside the Go file: heat_gpu.ptx
-	Header []string // comment lines after the first
-	// Variables are the variables of the PTX that the host can set.
+	File   string   // name of the PTX file in the same folder, such as heat_gpu.ptx
+	Header []string // comment lines after the first line
+	// Variables are the PTX variables that the host can set.
 	Variables []Variable
-	// Linked names the PTX files with functions that kernels call, in the folder of the package.
+	// Linked names the PTX files that define functions called by kernels. They are in the package's
+	// folder.
 	Linked []string
 	// ReadOnly reports whether a kernel only reads the memory of a parameter.
 	ReadOnly func(kernel, param string) bool
@@ -28,17 +29,17 @@ type Options struct {
 }
 
 // Variable is a gpu.Global or gpu.Constant.
-type Variable struct{ Name, Package, Object string } // Name is that in the PTX
+type Variable struct{ Name, Package, Object string } // Name is its name in PTX
 
-// Kernel describes a launcher.
+// Kernel describes a kernel and its launcher.
 type Kernel struct {
 	*source.Kernel
 	GoName   string
-	instance string // the type arguments in brackets, or empty
+	instance string // type arguments in brackets, or empty
 	params   []*param
 }
 
-// Generate returns the Go file for the kernels of a program.
+// Generate returns a Go file that contains launchers for the kernels of a program.
 func Generate(p *source.Program, o Options) ([]byte, error) {
 	g := &generator{prog: p, opts: o, imports: map[string]string{"embed": "_", driverPath: ""}, names: map[string]string{"driver": driverPath}}
 	for _, k := range p.Kernels {
@@ -73,7 +74,7 @@ func Generate(p *source.Program, o Options) ([]byte, error) {
 	return text, nil
 }
 
-// linkedName returns the name of the variable with a PTX file that is linked.
+// linkedName returns the name of the Go variable that contains linked PTX file i.
 func linkedName(i int) string { return fmt.Sprintf("gpuPTX%d", i+1) }
 
 const driverPath = "github.com/purecuda/cuda/driver"
@@ -83,8 +84,8 @@ type generator struct {
 	opts    Options
 	kernels []*Kernel
 	vars    []*variable
-	imports map[string]string // path to name, if it is not the package's
-	names   map[string]string // names of packages in the file
+	imports map[string]string // names of imports by path, if they differ from the package names
+	names   map[string]string // package names that the file uses
 	errs    source.Errors
 }
 
@@ -113,7 +114,7 @@ func (g *generator) kernel(k *source.Kernel) {
 	g.kernels = append(g.kernels, out)
 }
 
-// instance returns the type arguments of a kernel in brackets, if it is generic.
+// instance returns the type arguments of a generic kernel in brackets.
 func (g *generator) instance(k *source.Kernel) string {
 	var list []string
 	for _, t := range k.Instance {
@@ -129,7 +130,8 @@ func (g *generator) instance(k *source.Kernel) string {
 	return "[" + strings.Join(list, ", ") + "]"
 }
 
-// goName returns the name of the launcher's type. An instance has its types at the end.
+// goName returns the name of the launcher's type. For an instance, the name ends with the type
+// arguments.
 func goName(k *source.Kernel) string {
 	name := k.Directives.Launcher
 	if name == "" {
@@ -148,7 +150,8 @@ func goName(k *source.Kernel) string {
 	return name
 }
 
-// collisions reports launchers whose names are declared by the package or by another launcher.
+// collisions reports launchers whose names conflict with declarations of the package or with other
+// launchers.
 func (g *generator) collisions() {
 	taken := map[string]string{}
 	for _, name := range g.prog.Declared {
@@ -180,7 +183,7 @@ func (g *generator) collisions() {
 	}
 }
 
-// names returns what the generated code declares for a kernel.
+// names returns the names that the generated code declares for a kernel.
 func (k *Kernel) names() []string { return []string{k.GoName, k.GoName + "In", k.GoName + "Args"} }
 
 type printer struct{ launcher.Printer }
@@ -201,7 +204,7 @@ func (p *printer) imports(g *generator) {
 	p.F(")\n\n")
 }
 
-// byKind sorts the standard library first.
+// byKind is a comparison function that sorts standard library packages first.
 func byKind(a, b string) int {
 	as, bs := strings.Contains(a, "."), strings.Contains(b, ".")
 	if as != bs {
@@ -213,7 +216,8 @@ func byKind(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// uses writes a use of each kernel, because perhaps no Go code calls it.
+// uses emits a reference to each kernel, so that linters do not report kernels that Go code never
+// calls as unused.
 func (p *printer) uses(g *generator) {
 	p.F("// Tools do not report the kernels as unused.\nvar (\n")
 	for _, k := range g.kernels {
@@ -222,7 +226,7 @@ func (p *printer) uses(g *generator) {
 	p.F(")\n\n")
 }
 
-// embed writes the PTX and the functions that load it.
+// embed emits the variable that embeds the PTX and the functions that load it.
 func (p *printer) embed(g *generator) {
 	p.F("//go:embed %s\nvar gpuPTX []byte\n\n", g.opts.File)
 	for i, name := range g.opts.Linked {

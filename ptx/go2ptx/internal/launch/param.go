@@ -11,7 +11,7 @@ import (
 	"github.com/purecuda/cuda/ptx/internal/launcher"
 )
 
-// param is a parameter of a kernel.
+// param is a kernel parameter.
 type param struct {
 	launcher.Param
 	restrict bool
@@ -30,7 +30,7 @@ func (g *generator) param(v *types.Var) (*param, error) {
 	if isGPU(t, "View") {
 		q.Memory, elem = true, types.Unalias(t).(*types.Named).TypeArgs().At(0)
 	}
-	if isGPU(t, "Conditional") { // a handle of package graph, which no launch changes
+	if isGPU(t, "Conditional") { // a handle from package graph, which is the same for every launch
 		q.Field, q.Type = "", "driver.ArgWord"
 		return q, nil
 	}
@@ -38,7 +38,7 @@ func (g *generator) param(v *types.Var) (*param, error) {
 	if q.Type, err = g.typ(elem); err != nil {
 		return nil, err
 	}
-	if b, ok := t.Underlying().(*types.Basic); ok { // int and uint have no size
+	if b, ok := t.Underlying().(*types.Basic); ok { // the size of int and uint depends on the machine, so they are passed as 64-bit types
 		q.As = map[types.BasicKind]string{types.Int: "int64", types.Uint: "uint64", types.Uintptr: "uint64"}[b.Kind()]
 	}
 	return q, nil
@@ -49,7 +49,7 @@ func isGPU(t types.Type, name string) bool {
 	return ok && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == source.GPUPath && n.Obj().Name() == name
 }
 
-// typ returns a type as the generated file writes it, and imports its packages.
+// typ formats a type for the generated file and imports the packages it refers to.
 func (g *generator) typ(t types.Type) (string, error) {
 	if err := g.visible(t); err != nil {
 		return "", err
@@ -76,7 +76,7 @@ func (g *generator) importName(p *types.Package) string {
 	return name
 }
 
-// visible reports types that the generated file cannot name.
+// visible returns an error if the generated file cannot refer to the type.
 func (g *generator) visible(t types.Type) error {
 	main := g.prog.Packages[len(g.prog.Packages)-1].Types
 	switch t := types.Unalias(t).(type) {
@@ -105,7 +105,7 @@ func (g *generator) visible(t types.Type) error {
 	return nil
 }
 
-// exported returns a name as that of an exported Go declaration: rowSoftmax and row_softmax become
+// exported converts a name to an exported Go identifier: rowSoftmax and row_softmax both become
 // RowSoftmax.
 func exported(name string) string {
 	var b strings.Builder
@@ -128,10 +128,10 @@ func exported(name string) string {
 	return s
 }
 
-// taken contains the names that the bodies of generated methods use.
+// taken contains the names used in the bodies of generated methods.
 var taken = map[string]bool{"launcher": true, "launch": true, "args": true, "cfg": true, "on": true, "err": true, "driver": true}
 
-// local returns the name of a Go parameter.
+// local returns the name of the Go parameter for a kernel parameter.
 func local(name string) string {
 	if name == "" || name == "_" {
 		return "unused"
@@ -142,8 +142,8 @@ func local(name string) string {
 	return name
 }
 
-// unique makes the names of parameters and fields unique, and different from the types that the
-// bodies mention.
+// unique makes the names of parameters and fields unique. They must also differ from the type names
+// that the generated bodies use.
 func unique(params []*param) {
 	args, fields := map[string]bool{}, map[string]bool{"Launch": true}
 	for _, q := range params {

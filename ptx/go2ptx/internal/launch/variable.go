@@ -6,19 +6,19 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/source"
 )
 
-// variable is a variable that the host can set.
+// variable is a PTX variable that the host can set.
 type variable struct {
 	Variable
 	obj    types.Object
-	goName string // of the generated function
-	typ    string // of the value
+	goName string // name of the generated function
+	typ    string // Go type of the value
 }
 
-// variables finds the variables that the generated file can name: those of the package, and
-// exported ones of imported packages.
+// variables finds the variables that the generated file can refer to: those of the package itself,
+// and exported ones of imported packages.
 func (g *generator) variables() {
 	if len(g.opts.Variables) == 0 {
-		return // perhaps there is no package either
+		return // the package itself may be missing as well
 	}
 	main := g.prog.Packages[len(g.prog.Packages)-1]
 	for _, v := range g.opts.Variables {
@@ -58,7 +58,7 @@ func (g *generator) packageAt(path string) *source.Package {
 	return nil
 }
 
-// variable writes the function that returns a variable.
+// variable emits the function that returns a variable.
 func (p *printer) variable(v *variable) {
 	p.F("// %s returns the variable %s of the kernels in a context, as a view of one element.\n", v.goName, v.Object)
 	p.F("func %s(c *driver.Context) (driver.View[%s], error) {\n", v.goName, v.typ)

@@ -10,8 +10,9 @@ import (
 	"strings"
 )
 
-// Load parses the main package, and type-checks its kernels and what they reach. The error is
-// Errors. A package without kernels is a program without kernels.
+// Load parses the main package and type-checks its kernels and the declarations they use. Errors in
+// the source are returned as Errors. A package without kernels results in a program without
+// kernels.
 func Load(cfg Config) (*Program, error) {
 	l := newLoader(cfg)
 	main := &unit{path: cfg.Main.Path, src: cfg.Main}
@@ -46,7 +47,7 @@ func Load(cfg Config) (*Program, error) {
 	return c.p, nil
 }
 
-// empty reports why a package has no files.
+// empty returns the error for a package without files.
 func (u *unit) empty() Errors {
 	if u.nameless != nil {
 		return u.nameless
@@ -60,11 +61,12 @@ func (u *unit) empty() Errors {
 	return errs
 }
 
-// kernels finds the kernels of the main package, reaches them, and reports errors in directives.
+// kernels finds the kernels of the main package, marks them as reached, and reports errors in
+// directives.
 func (l *loader) kernels(u *unit) (found []*decl) {
 	for _, f := range u.files {
 		if errs := stray(l.fset, f.syntax, u.path == GPUPath); errs != nil && f.errs != nil {
-			l.errs = append(l.errs, f.errs...) // they may be the reason for which the function is not there
+			l.errs = append(l.errs, f.errs...) // a syntax error may be the reason why no function follows the directive
 		} else {
 			l.errs = append(l.errs, errs...)
 		}
@@ -96,7 +98,7 @@ func (l *loader) kernels(u *unit) (found []*decl) {
 	return found
 }
 
-// syntax reports syntax errors in the files from which something is reached.
+// syntax reports syntax errors in files that contain reached declarations.
 func (l *loader) syntax() {
 	for _, u := range l.order {
 		for _, f := range u.files {
@@ -116,7 +118,7 @@ func (f *file) reached() bool {
 	return false
 }
 
-// pruned returns the reached part of a declaration, or nil.
+// pruned returns the reached part of a declaration, or nil if none of it is reached.
 func (f *file) pruned(d ast.Decl) ast.Decl {
 	u := f.unit
 	switch d := d.(type) {
@@ -164,7 +166,7 @@ func (f *file) keeps(d *ast.GenDecl, s ast.Spec) bool {
 	return false
 }
 
-// constants reports whether a group of constants is reached.
+// constants reports whether any constant of the group is reached.
 func (f *file) constants(d *ast.GenDecl) bool {
 	for _, s := range d.Specs {
 		for _, n := range s.(*ast.ValueSpec).Names {
@@ -176,7 +178,7 @@ func (f *file) constants(d *ast.GenDecl) bool {
 	return false
 }
 
-// syntaxFor returns the reached part of a file, with the imports that it uses.
+// syntaxFor returns the reached declarations of a file and the imports they use.
 func (f *file) syntaxFor() *ast.File {
 	out := &ast.File{Doc: f.syntax.Doc, Package: f.syntax.Package, Name: f.syntax.Name, FileStart: f.syntax.FileStart, FileEnd: f.syntax.FileEnd, GoVersion: f.syntax.GoVersion}
 	for _, im := range f.imports {
@@ -197,7 +199,8 @@ func (f *file) syntaxFor() *ast.File {
 	return out
 }
 
-// device removes what only the host has: the bodies of intrinsics and the fields of opaque types.
+// device removes the parts of a declaration that exist only on the host: the bodies of intrinsics
+// and the fields of opaque types.
 func (f *file) device(d ast.Decl) ast.Decl {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
@@ -229,7 +232,7 @@ func newChecker(l *loader) *checker {
 	return &checker{l, &Program{Fset: l.fset, decls: map[*types.Func]body{}, byTypes: map[*types.Package]*Package{}, texts: map[string][]byte{}, units: l.units}}
 }
 
-// check type-checks the reached part of a package, after that of its imports.
+// check type-checks the reached part of a package, after its imports.
 func (c *checker) check(u *unit) *types.Package {
 	if u.checked != nil {
 		return u.checked.Types
@@ -248,7 +251,7 @@ func (c *checker) check(u *unit) *types.Package {
 		}
 	}
 	cfg := types.Config{GoVersion: pkg.GoVersion, Importer: importer{c}, Error: c.report, Sizes: types.SizesFor("gc", contextArch)}
-	pkg.Types, _ = cfg.Check(u.path, c.fset, pkg.Files, pkg.Info) // errors go to report
+	pkg.Types, _ = cfg.Check(u.path, c.fset, pkg.Files, pkg.Info) // errors are passed to c.report
 	u.checked = pkg
 	c.p.Packages = append(c.p.Packages, pkg)
 	c.p.byTypes[pkg.Types] = pkg
@@ -272,8 +275,8 @@ func version(v string) string {
 	return "go" + v
 }
 
-// report adds an error of the type checker, except those that pruning causes: an import that only
-// looked used, and a generic intrinsic without its body.
+// report records an error from the type checker, unless pruning is the cause of the error: a
+// remaining import may be unused, and generic intrinsics have no body.
 func (c *checker) report(err error) {
 	e, ok := err.(types.Error)
 	if !ok {
@@ -290,7 +293,7 @@ func (c *checker) report(err error) {
 	c.errs.Add(c.fset.PositionFor(e.Pos, false), "%s%s", e.Msg, advice)
 }
 
-// hostMethod reports whether a reached type has a method of this name for the host.
+// hostMethod reports whether a reached type has a host-only method of this name.
 func (c *checker) hostMethod(text string) bool {
 	name, _, _ := strings.Cut(strings.TrimSuffix(text, ")"), ",")
 	for _, t := range c.types {

@@ -11,43 +11,44 @@ import (
 	"strings"
 )
 
-// Directives are the gpu: comments of a function. See the package.
+// Directives contains the //gpu: directives of a function. The package documentation describes
+// them.
 type Directives struct {
 	Kernel    bool
-	Pos       token.Pos // of the kernel directive
-	Block     [3]int    // zero: not given
+	Pos       token.Pos // position of the kernel directive
+	Block     [3]int    // zero if not specified
 	MaxBlock  int
 	Cluster   [3]int
 	MinBlocks int
 	MaxRegs   int
 	Shared    int      // bytes of dynamic shared memory
-	Restrict  []string // parameters
-	// RestrictAll means that all parameters with memory are restrict.
+	Restrict  []string // parameters with the restrict option
+	// RestrictAll is true if the restrict option applies to all slices and pointers.
 	RestrictAll bool
 	Trap        bool
 	NoFMA       bool
 	Name        string
-	Launcher    string // name of the Go type that launches the kernel
+	Launcher    string // name of the launcher's Go type
 	NoBounds    bool
 	NoInline    bool
 	Instances   []Instance
 }
 
-// Instance lists the type arguments of an instance, as written.
+// Instance contains the type arguments of an instance as written in the directive.
 type Instance struct {
 	Types []ast.Expr
 	Text  string
 	Pos   token.Pos
 }
 
-// Restricted reports whether a parameter is restrict.
+// Restricted reports whether the restrict option applies to a parameter.
 func (d *Directives) Restricted(param string) bool {
 	return d.RestrictAll || slices.Contains(d.Restrict, param)
 }
 
 const prefix = "//gpu:"
 
-// parseDirectives reads the directives above a function.
+// parseDirectives parses the directives above a function.
 func parseDirectives(fset *token.FileSet, path string, decl *ast.FuncDecl) (Directives, Errors) {
 	var d Directives
 	var errs Errors
@@ -72,7 +73,8 @@ func parseDirectives(fset *token.FileSet, path string, decl *ast.FuncDecl) (Dire
 	return d, errs
 }
 
-// spaced returns the directive in a comment that would contain one without a space, or nothing.
+// spaced returns the directive in a comment such as "// gpu:kernel", which is not a directive
+// because of the space. It returns "" for other comments.
 func spaced(comment string) string {
 	text, ok := strings.CutPrefix(strings.TrimLeft(strings.TrimPrefix(comment, "//"), " \t"), "gpu:")
 	word, _, _ := strings.Cut(strings.TrimRight(text, " \t\r"), " ")
@@ -85,8 +87,8 @@ func spaced(comment string) string {
 type directiveParser struct {
 	*Directives
 	fset *token.FileSet
-	path string    // of the package
-	pos  token.Pos // of the comment
+	path string    // import path of the package
+	pos  token.Pos // position of the comment
 	errs *Errors
 }
 
@@ -209,7 +211,7 @@ func (p directiveParser) option(key, value string, has bool) (err error) {
 	return err
 }
 
-// extent parses 256, 16x16 or 8x8x8.
+// extent parses dimensions such as 256, 16x16 or 8x8x8.
 func extent(key, value string, most int) (e [3]int, err error) {
 	parts := strings.Split(value, "x")
 	if len(parts) > 3 {
@@ -240,7 +242,7 @@ func number(key, value string, least, most int) (int, error) {
 	return n, nil
 }
 
-// ptxName reports whether s is an identifier of PTX that the compiler does not use itself.
+// ptxName reports whether s is a valid PTX identifier that the compiler does not use itself.
 func ptxName(s string) bool {
 	for i, r := range s {
 		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
@@ -280,7 +282,7 @@ func (p directiveParser) instances(args string, at int) {
 	}
 }
 
-// stray reports directives that are not above a function.
+// stray reports directives that do not precede a function.
 func stray(fset *token.FileSet, file *ast.File, opaque bool) (errs Errors) {
 	docs := map[*ast.Comment]bool{}
 	for _, d := range file.Decls {

@@ -10,7 +10,7 @@ import (
 
 // Error is a problem in the source.
 type Error struct {
-	Pos token.Position // the file is named as Config named it
+	Pos token.Position // with the file name from Config
 	Msg string
 }
 
@@ -21,10 +21,10 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%v: %s", e.Pos, e.Msg)
 }
 
-// Errors is a list of problems, sorted by position.
+// Errors is a list of errors, sorted by position.
 type Errors []*Error
 
-// Error returns all problems, one per line.
+// Error returns all errors, one per line.
 func (l Errors) Error() string {
 	lines := make([]string, len(l))
 	for i, e := range l {
@@ -33,7 +33,7 @@ func (l Errors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Unwrap returns the problems, for errors.As.
+// Unwrap returns the errors in the list, for errors.As.
 func (l Errors) Unwrap() []error {
 	out := make([]error, len(l))
 	for i, e := range l {
@@ -42,12 +42,13 @@ func (l Errors) Unwrap() []error {
 	return out
 }
 
-// Add appends a problem.
+// Add appends an error.
 func (l *Errors) Add(pos token.Position, format string, args ...any) {
 	*l = append(*l, &Error{pos, fmt.Sprintf(format, args...)})
 }
 
-// Err returns nil if there is no problem, otherwise the list, sorted and without duplicates.
+// Err returns nil if the list is empty. Otherwise it returns the list, sorted and without
+// duplicates.
 func (l Errors) Err() error {
 	if len(l) == 0 {
 		return nil

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// The fingerprint changes with reached code, its directives and its lines, and with nothing else.
+// The fingerprint depends on the reached code, its directives and its line numbers, and on nothing
+// else.
 func TestFingerprint(t *testing.T) {
 	text := strings.Replace(heat, ", unused = [2]float32{1, 2}, Launch()", " = [2]float32{1, 2}", 1)
 	of := func(text string) [32]byte { return mustLoad(t, text).Fingerprint() }

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// gpuFile is a small package gpu with bodies that only a host can run.
+// gpuFile is a small version of package gpu. Its function bodies can only run on the host.
 const gpuFile = `package gpu
 
 import "sync"
@@ -40,7 +40,8 @@ func Shared[T any](t Thread) *T { return new(T) }
 type View[T any] struct{ p uintptr; n, c int }
 `
 
-// load loads files that are written as "name: text" and separated by lines of ---.
+// load loads files from text. Each file is written as "name: text", and lines of --- separate the
+// files.
 func load(t *testing.T, text string, others ...Sources) (*Program, error) {
 	t.Helper()
 	return Load(config(text, others...))
@@ -80,7 +81,7 @@ func mustLoad(t *testing.T, text string, others ...Sources) *Program {
 	return p
 }
 
-// reached lists the names of everything that is a part of a package.
+// reached lists the names of all reached declarations of a package.
 func reached(p *Program, path string) string {
 	var names []string
 	for _, pkg := range p.Packages {
@@ -104,8 +105,8 @@ func reached(p *Program, path string) string {
 	return strings.Join(names, " ")
 }
 
-// want fails unless the errors are exactly those, given as "file:line:col: message" with messages
-// that may be shortened at the end.
+// want checks for exactly the given errors. A line has the form "file:line:col: message", where
+// message may be a prefix of the actual message.
 func want(t *testing.T, err error, lines ...string) {
 	t.Helper()
 	var list Errors
@@ -122,7 +123,7 @@ func want(t *testing.T, err error, lines ...string) {
 	}
 }
 
-// goroot returns a resolver for the Go distribution.
+// goroot returns a resolver that reads packages from the Go distribution.
 func goroot(t *testing.T) func(string) (Sources, error) {
 	out, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {

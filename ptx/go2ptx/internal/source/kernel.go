@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// kernel checks a kernel and adds it, or its instances.
+// kernel checks a kernel and adds it to the program. For a generic kernel, it adds the instances.
 func (c *checker) kernel(pkg *Package, d *decl) {
 	dirs, _ := parseDirectives(c.fset, pkg.Path, d.fun)
 	obj := pkg.Info.Defs[d.fun.Name].(*types.Func)
@@ -76,7 +76,8 @@ func (c *checker) instance(k Kernel, in Instance) {
 	c.add(&k)
 }
 
-// typeName returns a type as a part of a name: float32, F16, x4_float32.
+// typeName returns a type in a form that can be part of an identifier, such as float32, F16 or
+// x4_float32.
 func typeName(t types.Type) string {
 	s := types.TypeString(t, func(*types.Package) string { return "" })
 	return strings.Trim(strings.Map(func(r rune) rune {
@@ -87,7 +88,7 @@ func typeName(t types.Type) string {
 	}, s), "_")
 }
 
-// add checks the signature.
+// add checks the kernel's signature and adds the kernel.
 func (c *checker) add(k *Kernel) {
 	before := len(c.errs)
 	sig, at := k.Signature, c.fset.PositionFor(k.Decl.Name.Pos(), false)
@@ -123,7 +124,7 @@ func (c *checker) add(k *Kernel) {
 	}
 }
 
-// names reports kernels with the same name in the PTX.
+// names reports kernels that have the same PTX name.
 func (c *checker) names() {
 	seen := map[string]token.Pos{}
 	for _, k := range c.p.Kernels {
@@ -136,13 +137,14 @@ func (c *checker) names() {
 
 func isThread(t types.Type) bool { return isGPU(t, "Thread") }
 
-// isGPU reports whether t is the named type of package gpu, or any of its types if name is empty.
+// isGPU reports whether t is the named type of package gpu. If name is empty, it accepts all types
+// of package gpu.
 func isGPU(t types.Type, name string) bool {
 	n, ok := types.Unalias(t).(*types.Named)
 	return ok && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == GPUPath && (name == "" || n.Obj().Name() == name)
 }
 
-// containsView reports whether a value contains a View or View2D.
+// containsView reports whether a value of type t contains a View or View2D.
 func containsView(t types.Type) bool {
 	if isGPU(t, "View") || isGPU(t, "View2D") {
 		return true
@@ -160,7 +162,8 @@ func containsView(t types.Type) bool {
 	return false
 }
 
-// IsMemory reports whether a parameter of a kernel is memory: a slice, a pointer or a View.
+// IsMemory reports whether a kernel parameter of type t refers to memory: a slice, a pointer or a
+// View.
 func IsMemory(t types.Type) bool {
 	if isGPU(t, "View") {
 		return true
@@ -172,7 +175,7 @@ func IsMemory(t types.Type) bool {
 	return false
 }
 
-// parameter checks the type of a parameter of a kernel.
+// parameter checks the type of a kernel parameter.
 func parameter(t types.Type) error {
 	if isThread(t) {
 		return fmt.Errorf("only the first parameter is a gpu.Thread")
@@ -186,8 +189,8 @@ func parameter(t types.Type) error {
 	return value(t, "a parameter")
 }
 
-// value checks the type of a value that host and device exchange: a number, an array, a struct or
-// a type of package gpu.
+// value checks the type of a value that is exchanged between host and device. It must be a number,
+// an array, a struct or a type of package gpu.
 func value(t types.Type, what string) error {
 	if isGPU(t, "") {
 		return nil

@@ -14,14 +14,14 @@ import (
 	"github.com/purecuda/cuda/internal/language"
 )
 
-// elsewhere are messages that other tests cause, or that only repeat another error.
+// elsewhere lists messages that other tests trigger, or that only repeat another error.
 var elsewhere = []string{"%v", "%s", "not loaded", "import cycle", "build constraint: %w", "package %s: no source is available",
 	"%s is not a list of types separated by commas: %s", "%s is not a list of types separated by commas", "go2ptx: the generated Go is not correct: %w",
 	"no package %s", "an instance of kernel %s: %v", "variable %s: %v", "the type %v is not exported, so the launcher cannot name it",
 	"the type %v is declared in a function; declare it in the package"}
 
-// Each message of this package and of package launch has code that is refused with it. Package
-// language tests the code.
+// For each error message of this package and of package launch, package language has code that
+// triggers it. The tests of package language compile that code.
 func TestEachMessageHasCode(t *testing.T) {
 	names, err := filepath.Glob("../[sl]*/*.go")
 	if err != nil || len(names) == 0 {
@@ -46,7 +46,7 @@ func TestEachMessageHasCode(t *testing.T) {
 	}
 }
 
-// messages returns the formats of errors in a file.
+// messages returns the error formats that occur in a file.
 func messages(t *testing.T, name string) (list []string) {
 	t.Helper()
 	f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)

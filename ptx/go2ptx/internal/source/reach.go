@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// loader finds what kernels reach, by name and before types are known. It finds too much rather
-// than too little: a method is reached if its type is and any reached code mentions its name. A
-// name that is not exported counts only in its package, so that a field of the user does not reach
-// what package gpu has for the host.
+// loader finds the declarations that kernels use. It works by name, before types are known, and may
+// find more than necessary: a method is considered reached if its type is reached and any reached
+// code mentions the method's name. An unexported name only counts within its package. Otherwise a
+// field in user code could pull in host-only methods of package gpu.
 type loader struct {
 	cfg       Config
 	fset      *token.FileSet
@@ -27,7 +27,7 @@ type loader struct {
 	errs      Errors
 }
 
-// mention is the name of a method, with the package if the name is not exported.
+// mention is a method name. If the name is unexported, mention includes the package.
 type mention struct{ path, name string }
 
 func (u *unit) mention(name string) mention {
@@ -41,7 +41,7 @@ func newLoader(cfg Config) *loader {
 	return &loader{cfg: cfg, fset: token.NewFileSet(), units: map[string]*unit{}, failed: map[string]error{}, mentioned: map[mention]bool{}}
 }
 
-// unit loads a package.
+// unit returns a package and loads it if necessary.
 func (l *loader) unit(path string) (*unit, error) {
 	if u := l.units[path]; u != nil {
 		return u, nil
@@ -94,7 +94,7 @@ func (l *loader) resolve(u *unit) error {
 	return nil
 }
 
-// full replaces a package that is declared here by that of the Go distribution.
+// full replaces the declarations in std with the complete package from the Go distribution.
 func (l *loader) full(u *unit) error {
 	next := &unit{path: u.path, intrinsics: map[string]bool{}, reached: u.reached}
 	for name, d := range u.decls {
@@ -123,7 +123,7 @@ func (l *loader) full(u *unit) error {
 	return nil
 }
 
-// name reaches a name of a package's scope.
+// name marks a package-level name as reached.
 func (l *loader) name(u *unit, name string) {
 	d := u.decls[name]
 	if d == nil && u.stub && ast.IsExported(name) {
@@ -132,7 +132,7 @@ func (l *loader) name(u *unit, name string) {
 		}
 	}
 	if d == nil {
-		return // a universal name, or the type checker reports it
+		return // the name is predeclared, or else the type checker will report it
 	}
 	u.asked = append(u.asked, name)
 	l.decl(d)
@@ -155,7 +155,7 @@ func (l *loader) decl(d *decl) {
 	}
 }
 
-// mention reaches the methods with a name that code of u mentions.
+// mention marks methods as reached that have a name mentioned in the code of u.
 func (l *loader) mention(u *unit, name string) {
 	key := u.mention(name)
 	if l.mentioned[key] {
@@ -172,7 +172,7 @@ func (l *loader) mention(u *unit, name string) {
 	}
 }
 
-// run reaches what the queue mentions until there is nothing new.
+// run processes the queue until no new declarations are reached.
 func (l *loader) run() {
 	for len(l.queue) > 0 {
 		d := l.queue[0]
@@ -206,7 +206,7 @@ func (w *walker) function(d *decl) {
 	}
 }
 
-// intrinsic reports whether the body of a function is for the host only.
+// intrinsic reports whether the body of a function is only for the host.
 func (d *decl) intrinsic() bool {
 	u := d.file.unit
 	if strings.HasPrefix(u.path, library) && hasDirective(d.fun.Doc, "intrinsic") {
@@ -238,7 +238,7 @@ func (d *decl) opaque() bool {
 	return t.Name.Name == "Thread" || hasDirective(t.Doc, "opaque") || hasDirective(d.gen.Doc, "opaque")
 }
 
-// host reports whether a function or type of the library is for the host only.
+// host reports whether a function or type of this library cannot be used in kernels.
 func (d *decl) host() bool {
 	if !strings.HasPrefix(d.file.unit.path, library) {
 		return false
@@ -250,7 +250,7 @@ func (d *decl) host() bool {
 	return ok && (hasDirective(t.Doc, "host") || hasDirective(d.gen.Doc, "host"))
 }
 
-// other reaches a name of another package at a position.
+// other marks a name of another package as reached. The name occurs at position at.
 func (w *walker) other(u *unit, name string, at token.Pos) {
 	if d := u.decls[name]; d != nil && d.host() {
 		w.l.errs.Add(w.l.fset.PositionFor(at, false), "%s.%s is for the host, not for kernels", u.name, name)
@@ -301,8 +301,8 @@ func (w *walker) visit(n ast.Node) bool {
 	return true
 }
 
-// literal leaves out the keys of structs. A key is a name of the package's scope only if it can be
-// an index, so not if it is a function.
+// literal visits a composite literal but skips the keys of structs. An identifier that is a key is
+// treated as a package-level name only if it is a constant, which can be an array index.
 func (w *walker) literal(n *ast.CompositeLit) {
 	if n.Type != nil {
 		w.walk(n.Type)
@@ -369,7 +369,7 @@ func (w *walker) selector(n *ast.SelectorExpr) {
 	}
 }
 
-// open1 loads an import and reports where the import is if that fails.
+// open1 loads an imported package. If that fails, it reports an error at the import.
 func (l *loader) open1(f *file, im *importSpec) *unit {
 	if im.path == "unsafe" {
 		return nil

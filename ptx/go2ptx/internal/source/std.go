@@ -8,8 +8,7 @@ import (
 //go:embed std/*.go.txt
 var stdFiles embed.FS
 
-// stub returns the file that declares a package of the standard library here, and its name in
-// positions.
+// stub returns the file in std that declares a standard library package, and its name in positions.
 func stub(path string) (name string, data []byte, ok bool) {
 	data, err := stdFiles.ReadFile("std/" + strings.ReplaceAll(path, "/", "_") + ".go.txt")
 	if err != nil {

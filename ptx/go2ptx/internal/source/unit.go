@@ -12,21 +12,21 @@ import (
 	"strings"
 )
 
-// unit is a package: what is parsed, and what of it is reached.
+// unit is a parsed package, with marks on its reached declarations.
 type unit struct {
 	path  string
 	src   Sources
 	name  string
 	files []*file
-	decls map[string]*decl            // of the package's scope
-	meths map[string]map[string]*decl // by type and name
+	decls map[string]*decl            // package-level declarations by name
+	meths map[string]map[string]*decl // methods by type and name
 	asked []string                    // names that were looked up, in order
-	// A package of the Go distribution that is also declared here: the functions that are
+	// For a package of the Go distribution that std also declares: the functions that are
 	// intrinsics.
 	intrinsics map[string]bool
-	nameless   Errors // of files without a package name, which are ignored
-	stub       bool   // declared here, so far
-	std        bool   // of the Go distribution
+	nameless   Errors // errors in files without a package name, which are ignored
+	stub       bool   // only the declarations in std have been loaded
+	std        bool   // whether the package is from the Go distribution
 	reached    bool
 	checked    *Package
 	checking   bool
@@ -39,18 +39,18 @@ type file struct {
 	data    []byte
 	syntax  *ast.File
 	imports []*importSpec
-	errs    Errors // of its syntax
+	errs    Errors // syntax errors
 }
 
 type importSpec struct {
 	spec *ast.ImportSpec
-	name string // as written; empty if it is that of the package
+	name string // name in the import declaration, or empty
 	path string
 	used bool
 }
 
-// decl is a function, or a specification of a declaration. The specifications of constants stay
-// together, because each depends on its place.
+// decl is a function, or a specification of a general declaration. Constant specifications of a
+// group form a single decl, because the value of iota depends on their order.
 type decl struct {
 	file    *file
 	fun     *ast.FuncDecl
@@ -114,8 +114,9 @@ func (u *unit) parse(fset *token.FileSet, in File, errs *Errors) {
 	}
 }
 
-// index enters a declaration under its names. Of two with the same name the first is found, and
-// the type checker reports the second only if it is reached as a part of something else.
+// index records the names that a declaration declares. If a name is declared twice, only the first
+// declaration is found. The type checker reports the second one only if it is reached as part of
+// another declaration.
 func (f *file) index(d ast.Decl) {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
@@ -156,7 +157,7 @@ func (u *unit) enter(name string, d *decl) {
 	}
 }
 
-// receiver returns the name of a method's type.
+// receiver returns the name of a method's receiver type.
 func receiver(d *ast.FuncDecl) string {
 	if len(d.Recv.List) == 0 {
 		return ""
@@ -180,8 +181,8 @@ func receiver(d *ast.FuncDecl) string {
 	}
 }
 
-// lookup finds the import that name stands for in a file. An import without a name is recognised
-// by the last element of its path. Only if none fits are the packages themselves asked.
+// lookup finds the import that a name in a file refers to. It first compares the name with the last
+// element of each import path. Only if none matches does it load the packages to learn their names.
 func (l *loader) lookup(f *file, name string) *importSpec {
 	for _, im := range f.imports {
 		if im.name == name || im.name == "" && guess(im.path) == name {
@@ -199,7 +200,7 @@ func (l *loader) lookup(f *file, name string) *importSpec {
 	return nil
 }
 
-// guess returns the likely name of a package.
+// guess returns the likely name of a package, given its path.
 func guess(p string) string {
 	base := path.Base(p)
 	if len(base) > 1 && base[0] == 'v' && strings.Trim(base[1:], "0123456789") == "" && base != p {
