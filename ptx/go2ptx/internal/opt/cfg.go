@@ -6,7 +6,7 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 )
 
-// simplifyCFG removes blocks and branches. It duplicates nothing.
+// simplifyCFG removes blocks and branches. It does not duplicate code.
 func simplifyCFG(f *ir.Func) int {
 	n := removeUnreachable(f)
 	for {
@@ -18,8 +18,8 @@ func simplifyCFG(f *ir.Func) int {
 	}
 }
 
-// dropEdge removes the edge with the given index from the predecessors of a block and from its
-// phis.
+// dropEdge removes the i-th incoming edge of a block, along with the corresponding operand of each
+// phi.
 func dropEdge(to *ir.Block, i int) {
 	to.Preds = slices.Delete(to.Preds, i, i+1)
 	for _, v := range to.Values {
@@ -52,7 +52,7 @@ func removeUnreachable(f *ir.Func) int {
 	return n
 }
 
-// foldBranches makes jumps of branches with one destination.
+// foldBranches replaces branches that have only one possible target with jumps.
 func foldBranches(f *ir.Func) int {
 	n := 0
 	for _, b := range f.Blocks {
@@ -82,8 +82,8 @@ func foldBranches(f *ir.Func) int {
 	return n
 }
 
-// joinEdges replaces a branch whose edges lead to one block. The first edge is that of the
-// condition being true.
+// joinEdges replaces a branch whose two targets are the same block with a jump. The first of the
+// two edges is the one taken if the condition is true.
 func joinEdges(f *ir.Func, b *ir.Block) {
 	to, cond := b.Term.Succs[0], b.Term.Cond
 	i := slices.Index(to.Preds, b)
@@ -102,7 +102,7 @@ func joinEdges(f *ir.Func, b *ir.Block) {
 	b.Term = ir.Term{Kind: ir.TermJump, Succs: []*ir.Block{to}, Pos: b.Term.Pos}
 }
 
-// removePhis replaces phis that have one operand besides themselves.
+// removePhis replaces phis that have only one operand other than themselves.
 func removePhis(f *ir.Func) int {
 	n := 0
 	for {
@@ -140,7 +140,7 @@ func onlyOperand(phi *ir.Value, w forward) *ir.Value {
 	return only
 }
 
-// mergeBlocks appends blocks to their only predecessors.
+// mergeBlocks merges blocks into their only predecessors.
 func mergeBlocks(f *ir.Func) int {
 	w := forward{}
 	gone := map[*ir.Block]bool{}
@@ -177,7 +177,7 @@ func mergeBlocks(f *ir.Func) int {
 	return len(gone)
 }
 
-// skipEmpty leads edges to blocks without instructions on to where those jump.
+// skipEmpty redirects edges that lead to an empty block to the block's target.
 func skipEmpty(f *ir.Func) int {
 	n := 0
 	for _, b := range f.Blocks[1:] {
@@ -194,8 +194,9 @@ func skipEmpty(f *ir.Func) int {
 	return n
 }
 
-// redirect leads one edge to b past b. It refuses if the source leads to the destination already,
-// because phis could not tell the edges apart.
+// redirect redirects the i-th incoming edge of b to b's target. It does nothing if there is already
+// an edge from the same source to that target and the target has phis: a phi cannot distinguish two
+// edges from one predecessor.
 func redirect(b, to *ir.Block, i int) bool {
 	p := b.Preds[i]
 	hasPhis := len(to.Values) > 0 && to.Values[0].Op == ir.OpPhi
@@ -221,12 +222,13 @@ func redirect(b, to *ir.Block, i int) bool {
 }
 
 const (
-	maxSelects = 6 // instructions that both sides of a branch may have to be computed always
-	// A branch that only chooses values costs a copy for each value on both sides.
+	maxSelects = 6 // limit for instructions and selects that will be executed unconditionally
+	// If the branch only chooses between values, the limit is higher, because the branch would need
+	// a copy for each value on both sides.
 	maxChoices = 12
 )
 
-// convertIfs replaces small branches around pure instructions by select.
+// convertIfs replaces small branches around pure instructions with selects.
 func convertIfs(f *ir.Func) int {
 	n := 0
 	for _, b := range f.Blocks {
@@ -266,7 +268,8 @@ func convertIfs(f *ir.Func) int {
 	return n
 }
 
-// joined returns where both sides of a branch lead if they hold only cheap pure instructions.
+// joined returns the block at which both sides of a branch meet if the sides contain only cheap,
+// pure instructions. Otherwise it returns nil.
 func joined(b, then, els *ir.Block) *ir.Block {
 	side := func(s *ir.Block) bool {
 		return len(s.Preds) == 1 && s.Term.Kind == ir.TermJump && s != s.Term.Succs[0] && !s.Cold && !slices.ContainsFunc(s.Values, func(v *ir.Value) bool { return !cheap(v) })
@@ -290,9 +293,10 @@ func cheap(v *ir.Value) bool {
 	return v.Effects() == 0
 }
 
-// merge moves the instructions of both sides to b, which then leads to the block after them.
+// merge moves the instructions of both sides to b and makes b jump to the block where the sides
+// meet.
 func merge(f *ir.Func, b, to *ir.Block, sides [2]*ir.Block) {
-	var at [2]int // the edges that the phis know
+	var at [2]int // indices of the two edges in to.Preds
 	for i, s := range sides {
 		if s == nil {
 			at[i] = slices.Index(to.Preds, b)

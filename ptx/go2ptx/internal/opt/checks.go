@@ -2,8 +2,8 @@ package opt
 
 import "github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 
-// removeChecks removes checks, and decides branches, whose conditions are known: from a check or
-// branch before, or because of the ranges of the operands.
+// removeChecks removes checks and resolves branches whose conditions are known, either from an
+// earlier check or branch or from the ranges of the operands.
 func removeChecks(f *ir.Func) int {
 	c := &checks{f: f, dom: f.Dominators(), known: map[*ir.Value]bool{}, below: map[[2]*ir.Value]int{}, floors: map[*ir.Value]int64{}}
 	if len(c.dom.Order) > 0 {
@@ -16,7 +16,8 @@ type checks struct {
 	f     *ir.Func
 	dom   *ir.Tree
 	known map[*ir.Value]bool
-	// below holds x < y, as signed numbers; floors holds what a value is at least.
+	// below contains the pairs x, y for which x < y is known (signed). floors contains known lower
+	// bounds.
 	below  map[[2]*ir.Value]int
 	floors map[*ir.Value]int64
 	undo   []func()
@@ -61,7 +62,8 @@ func (c *checks) walk(b *ir.Block) {
 	}
 }
 
-// learn records that a condition holds, or does not, until the end of the subtree.
+// learn records that v is true (or false, if yes is false) in the current subtree of the dominator
+// tree.
 func (c *checks) learn(v *ir.Value, yes bool) {
 	if old, ok := c.known[v]; ok && old == yes || v.Op == ir.OpConst {
 		return
@@ -88,7 +90,7 @@ func (c *checks) learn(v *ir.Value, yes bool) {
 	}
 }
 
-// relate records what a comparison says about signed order and lower bounds.
+// relate records what a comparison implies about signed order and lower bounds.
 func (c *checks) relate(cond ir.Cond, a, b *ir.Value) {
 	switch cond {
 	case ir.SGt, ir.SGe, ir.UGt, ir.UGe:
@@ -141,8 +143,8 @@ func (c *checks) low(v *ir.Value) int64 {
 	return lo
 }
 
-// counted returns the least value of a phi that starts somewhere and is only increased by one
-// where it is below another value, so that it cannot overflow.
+// counted returns the initial value of a loop counter: a phi that is only incremented by one, and
+// only while it is less than some other value. Such a counter cannot overflow.
 func (c *checks) counted(phi *ir.Value) (int64, bool) {
 	lo, steps := int64(1<<62), 0
 	for i, a := range phi.Args {
@@ -161,8 +163,8 @@ func (c *checks) counted(phi *ir.Value) (int64, bool) {
 	return lo, steps > 0
 }
 
-// bounded reports whether a branch that dominates the block lets only values pass that are below
-// another.
+// bounded reports whether block b is only reached if v is less than some other value, according to
+// a branch that dominates b.
 func (c *checks) bounded(v *ir.Value, b *ir.Block) bool {
 	for ; b != nil; b = c.dom.Idom[b.ID] {
 		if len(b.Preds) != 1 {
@@ -184,7 +186,7 @@ func (c *checks) bounded(v *ir.Value, b *ir.Block) bool {
 	return false
 }
 
-// decide returns the value of a condition if it is known.
+// decide returns the value of a condition, if it is known.
 func (c *checks) decide(v *ir.Value, depth int) (yes, ok bool) {
 	if v.Op == ir.OpConst {
 		return v.Aux != 0, true
@@ -202,7 +204,7 @@ func (c *checks) decide(v *ir.Value, depth int) (yes, ok bool) {
 	case ir.OpAnd, ir.OpOr:
 		a, okA := c.decide(v.Args[0], depth-1)
 		b, okB := c.decide(v.Args[1], depth-1)
-		stop := v.Op == ir.OpOr // a side with this value decides
+		stop := v.Op == ir.OpOr // an operand with this value determines the result
 		switch {
 		case okA && a == stop, okB && b == stop:
 			return stop, true

@@ -7,17 +7,17 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 )
 
-// Counted is an operation that waits for a number of threads. Threads that have ended are missing
-// there, so the others would wait forever.
+// Counted is an operation that waits for a certain number of threads. If some of them have ended,
+// the others would wait forever.
 type Counted struct {
 	Kernel *ir.Func
 	Op     *ir.Value
-	What   string // barrier with a thread count, …
+	What   string // what waits, such as "barrier with a thread count"
 }
 
-// TrapIfCounted makes failed checks trap in kernels with counted operations, and in the functions
-// that they call. It returns the first such operation of each kernel whose checks did not trap
-// before.
+// TrapIfCounted makes failed checks trap in kernels with such operations and in the functions they
+// call. It returns the first such operation of each kernel, except for kernels whose checks trapped
+// already.
 func TrapIfCounted(m *ir.Module) []Counted {
 	var found []Counted
 	for _, k := range m.Funcs {
@@ -39,7 +39,7 @@ func TrapIfCounted(m *ir.Module) []Counted {
 	return found
 }
 
-// callees returns a function and all functions that it calls, directly or not.
+// callees returns f and all functions it calls, directly or indirectly.
 func callees(f *ir.Func) []*ir.Func {
 	list, seen := []*ir.Func{f}, map[*ir.Func]bool{f: true}
 	for i := 0; i < len(list); i++ {
@@ -82,7 +82,8 @@ func hasChecks(f *ir.Func) bool {
 	return false
 }
 
-// countedText describes what PTX text waits for, if it waits for a number of threads.
+// countedText describes what the PTX text waits for, or returns "" if it does not wait for a
+// certain number of threads.
 func countedText(text string) string {
 	for _, s := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(";{}\n", r) }) {
 		fields := strings.Fields(s)
@@ -106,7 +107,7 @@ func countedOp(opcode string, operands int, statement string) string {
 		return "mbarrier"
 	case name[0] == "barrier" && has(name, "cluster"):
 		return "barrier of a cluster"
-	case strings.Contains(statement, "%envreg2"): // the driver's counter for cooperative launches
+	case strings.Contains(statement, "%envreg2"): // the driver's counter for grid barriers in cooperative launches
 		return "barrier of the grid"
 	case name[0] != "bar" && name[0] != "barrier" || has(name, "warp"):
 		return ""

@@ -6,8 +6,8 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 )
 
-// divideByConstants replaces divisions by powers of two, and unsigned or non-negative ones of 32
-// bits by other constants.
+// divideByConstants replaces divisions by constants with cheaper instructions. It handles powers of
+// two, and 32-bit dividends that are unsigned or known not to be negative.
 func divideByConstants(f *ir.Func) int {
 	n := 0
 	s := &simplifier{f: f, to: forward{}}
@@ -55,7 +55,8 @@ func (s *simplifier) divide(v *ir.Value) *ir.Value {
 	case c&(c-1) == 0 && !signed:
 		return s.op(ir.OpLShr, t, 0, a, s.constant(ir.TI32, k))
 	case c&(c-1) == 0:
-		// Adding c-1 to a negative number rounds to zero.
+		// A shift rounds down, but division rounds toward zero. Adding c-1 to a negative dividend
+		// makes up for the difference.
 		width := int64(t.Kind.Bits())
 		sign := s.op(ir.OpAShr, t, 0, a, s.constant(ir.TI32, width-1))
 		bias := s.op(ir.OpLShr, t, 0, sign, s.constant(ir.TI32, width-k))
@@ -71,8 +72,9 @@ func (s *simplifier) divide(v *ir.Value) *ir.Value {
 	return s.op(ir.OpSub, t, 0, a, s.op(ir.OpMul, t, 0, q, s.constant(t, c)))
 }
 
-// magic divides 32 bits by c, which is not a power of two: the product with ceil(2^(32+l)/c), which
-// has 33 bits, where 2^l > c. The highest bit is added apart, so that nothing overflows.
+// magic divides an unsigned 32-bit value by c, which is not a power of two, by multiplying with
+// ceil(2^(32+l)/c), where 2^l > c. The multiplier has 33 bits. Its highest bit is accounted for by
+// a separate addition that cannot overflow.
 func (s *simplifier) magic(a *ir.Value, c uint64) *ir.Value {
 	l := int64(bits.Len64(c))
 	m := s.constant(ir.TI32, int64((uint64(1)<<l-c)<<32/c+1))

@@ -2,8 +2,9 @@ package opt
 
 import "github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 
-// contract fuses a multiplication and the addition of its only use, which Go permits unless a
-// conversion is between them. F16 and BF16 are left: their operations are calls, which round.
+// contract fuses a multiplication with the addition that is its only use. Go permits this unless
+// there is an explicit conversion between the two. F16 and BF16 are not fused, because in Go their
+// operations are function calls, which round their results.
 func contract(f *ir.Func) int {
 	if f.Options.NoFMA {
 		return 0
@@ -25,7 +26,7 @@ func contract(f *ir.Func) int {
 	return n
 }
 
-// fuse turns v into an fma. Instructions that it needs are added to out.
+// fuse turns v into an fma if possible, and appends additional instructions to out.
 func fuse(f *ir.Func, v *ir.Value, count []int, out *[]*ir.Value) bool {
 	product := func(a *ir.Value) bool { return a.Op == ir.OpFMul && a.Round == ir.RN && count[a.ID] == 1 }
 	negated := func(a *ir.Value) *ir.Value {

@@ -6,8 +6,8 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 )
 
-// numberValues merges instructions that compute the same along the dominator tree, loads among
-// them as long as no store between may alias.
+// numberValues merges equal computations along the dominator tree (global value numbering). It also
+// merges loads, unless a store between them may alias.
 func numberValues(f *ir.Func) int {
 	g := &numberer{f: f, dom: f.Dominators(), to: forward{}, table: map[key]*ir.Value{}, ends: map[*ir.Block]versions{}, consts: map[key]*ir.Value{}}
 	if len(g.dom.Order) > 0 {
@@ -17,7 +17,7 @@ func numberValues(f *ir.Func) int {
 	return g.n
 }
 
-// key identifies a computation.
+// key identifies a computation. Equal keys mean equal results.
 type key struct {
 	op             ir.Op
 	t              ir.Type
@@ -33,7 +33,7 @@ type key struct {
 	local          int
 }
 
-// versions number the contents of the spaces: each store begins a new one.
+// versions numbers the contents of each state space. Each store to a space increments its version.
 type versions struct{ global, shared, local int }
 
 type numberer struct {
@@ -41,7 +41,7 @@ type numberer struct {
 	dom    *ir.Tree
 	to     forward
 	table  map[key]*ir.Value
-	added  []key // of the table, from the root of the tree to the block
+	added  []key // keys in the table, in order from the root of the dominator tree to the current block
 	consts map[key]*ir.Value
 	ends   map[*ir.Block]versions
 	clock  int
@@ -94,7 +94,7 @@ func (g *numberer) walk(b *ir.Block) {
 	g.added = g.added[:added]
 }
 
-// constant returns one value for equal constants.
+// constant returns the same value for equal constants.
 func (g *numberer) constant(v *ir.Value) *ir.Value {
 	if !isConst(v) {
 		return v
@@ -107,7 +107,7 @@ func (g *numberer) constant(v *ir.Value) *ir.Value {
 	return v
 }
 
-// write begins new versions of what an instruction may write.
+// write increments the versions of the spaces that v may write to.
 func (g *numberer) write(v *ir.Value, now *versions) {
 	e := v.Effects()
 	if e&(ir.Writes|ir.Fences) == 0 {
@@ -129,7 +129,7 @@ func (g *numberer) write(v *ir.Value, now *versions) {
 	}
 }
 
-// key returns the identity of a computation. That of a store is the load of what it wrote.
+// key returns the key of v. The key of a store is that of a load of the stored value.
 func (g *numberer) key(v *ir.Value, now versions) (key, bool) {
 	k := key{op: v.Op, t: v.Type, aux: v.Aux, mem: v.Mem, hint: v.Hint, round: v.Round, sym: v.Sym, v: v.Var, a: -1, b: -1, c: -1}
 	args := v.Args

@@ -6,7 +6,7 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 )
 
-// hoist moves pure instructions whose operands do not change in a loop to before it.
+// hoist moves loop-invariant pure instructions to the block before the loop.
 func hoist(f *ir.Func) int {
 	dom := f.Dominators()
 	loops := f.Loops(dom)
@@ -38,7 +38,8 @@ func hoist(f *ir.Func) int {
 	return n
 }
 
-// preheader returns the only block outside the loop that leads into it, if it leads nowhere else.
+// preheader returns the only block outside the loop from which the loop is entered, or nil. The
+// block must not have other successors.
 func preheader(l *ir.Loop) *ir.Block {
 	var before *ir.Block
 	for _, p := range l.Header.Preds {

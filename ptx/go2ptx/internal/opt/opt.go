@@ -1,4 +1,4 @@
-// Package opt improves functions of the compiler's intermediate form.
+// Package opt optimizes functions in the compiler's intermediate representation.
 package opt
 
 import (
@@ -7,13 +7,13 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 )
 
-// Options choose passes.
+// Options select the passes.
 type Options struct {
-	Off    map[string]bool // passes, by name, that do not run
-	Verify bool            // check the form after each pass
+	Off    map[string]bool // names of passes to skip
+	Verify bool            // verify the function after each pass
 }
 
-// Count is how many changes a pass made.
+// Count is the number of changes that a pass has made.
 type Count struct {
 	Pass string
 	N    int
@@ -25,7 +25,8 @@ type pass struct {
 	run  func(*ir.Func) int
 }
 
-// sequence is the order in which the passes run. Those that make work for each other run again.
+// sequence lists the passes in the order in which they run. Some run several times because other
+// passes create new opportunities for them.
 var sequence = []pass{
 	{"cfg", simplifyCFG},
 	{"sroa", promoteSlots},
@@ -49,7 +50,7 @@ var sequence = []pass{
 	{"dce", removeDead},
 }
 
-// Passes returns the names of the passes, in the order of their first run.
+// Passes returns the names of the passes in the order of their first run.
 func Passes() []string {
 	var names []string
 	seen := map[string]bool{}
@@ -62,7 +63,8 @@ func Passes() []string {
 	return names
 }
 
-// Run improves one function. The error says that a pass broke the form.
+// Run optimizes a function. It returns an error if Options.Verify is set and a pass has produced
+// invalid code.
 func Run(f *ir.Func, o Options) ([]Count, error) {
 	var counts []Count
 	index := map[string]int{}
@@ -84,7 +86,7 @@ func Run(f *ir.Func, o Options) ([]Count, error) {
 	return counts, nil
 }
 
-// Module improves every function.
+// Module optimizes every function.
 func Module(m *ir.Module, o Options) error {
 	for _, f := range m.Funcs {
 		if _, err := Run(f, o); err != nil {
@@ -95,7 +97,7 @@ func Module(m *ir.Module, o Options) error {
 	return nil
 }
 
-// forward holds replacements of values. Chains are followed.
+// forward maps values to their replacements. A replacement may itself be replaced.
 type forward map[*ir.Value]*ir.Value
 
 func (w forward) get(v *ir.Value) *ir.Value {
@@ -108,7 +110,7 @@ func (w forward) get(v *ir.Value) *ir.Value {
 	return to
 }
 
-// apply replaces the values wherever they are used and removes them from their blocks.
+// apply replaces the values in all operands and removes them from their blocks.
 func (w forward) apply(f *ir.Func) {
 	if len(w) == 0 {
 		return
@@ -142,7 +144,7 @@ func (w forward) term(b *ir.Block) {
 	}
 }
 
-// uses counts how often each value is an operand, by ID.
+// uses returns how often each value is used as an operand, indexed by value ID.
 func uses(f *ir.Func) []int {
 	n := make([]int, f.NumValues())
 	for _, b := range f.Blocks {
@@ -163,11 +165,10 @@ func uses(f *ir.Func) []int {
 
 func isConst(v *ir.Value) bool { return v.Op == ir.OpConst }
 
-// removable reports whether an instruction without uses can go.
+// removable reports whether v may be removed if its result is unused.
 func removable(v *ir.Value) bool { return v.Effects()&^ir.Reads == 0 && v.Op != ir.OpFence }
 
-// removeDead removes instructions whose results nothing needs, and stores to slots that nothing
-// reads.
+// removeDead removes instructions with unused results, and stores to slots that are never read.
 func removeDead(f *ir.Func) int {
 	n := removeDeadStores(f)
 	live := make([]bool, f.NumValues())
@@ -212,7 +213,7 @@ func removeDead(f *ir.Func) int {
 	return n
 }
 
-// removeDeadStores removes the stores to slots whose addresses have no other use.
+// removeDeadStores removes stores to slots whose addresses have no other use.
 func removeDeadStores(f *ir.Func) int {
 	n := 0
 	read := make([]bool, len(f.Slots))
@@ -260,7 +261,8 @@ func removeDeadStores(f *ir.Func) int {
 	return n
 }
 
-// object returns what an address is computed from: a slot, a variable or a parameter, or nil.
+// object returns the slot, variable or parameter that an address is derived from, or nil if
+// unknown.
 func object(p *ir.Value) *ir.Value {
 	for {
 		switch p.Op {

@@ -7,9 +7,9 @@ import (
 )
 
 // PartialBarriers returns the barriers that only some threads of a block reach, whatever the
-// arguments are. The size of the block must be known. The condition before such a barrier depends
-// only on the index in the block, and is true for some of the threads that evaluate it and false for
-// others, which then continue elsewhere.
+// kernel's arguments are. It finds such barriers only if the block size is known, if the condition
+// that guards the barrier depends only on the thread's index in the block, and if the threads on
+// the other side of the branch continue rather than end.
 func PartialBarriers(f *ir.Func) []Divergent {
 	if !hasBarrier(f) {
 		return nil
@@ -45,14 +45,15 @@ func hasBarrier(f *ir.Func) bool {
 	return false
 }
 
-// waitsForAll reports whether a barrier waits for all threads of the block, or of a cluster.
+// waitsForAll reports whether v is a barrier that waits for all threads of the block or of the
+// cluster.
 func waitsForAll(v *ir.Value) bool {
 	return v.Op == ir.OpAsm && (strings.HasPrefix(v.Sym, "bar.sync 0;") || strings.HasPrefix(v.Sym, "bar.red.") && strings.Contains(v.Sym, ", 0, ") ||
 		strings.HasPrefix(v.Sym, "barrier.cluster."))
 }
 
-// mayDiffer reports whether a value may be a source of differences between threads. Unlike source, it
-// includes what is loaded from memory and results of calls.
+// mayDiffer reports whether a value may be different in different threads even if its operands are
+// the same. Unlike source, it includes loads and the results of calls.
 func mayDiffer(v *ir.Value) bool {
 	return source(v) || v.Op == ir.OpCall || v.Effects()&(ir.Reads|ir.Varies|ir.Convergent) != 0
 }
@@ -72,8 +73,8 @@ func newPartial(f *ir.Func, post *ir.Tree) *partial {
 	return p
 }
 
-// splits reports whether threads that reach a branch certainly take both sides, and continue
-// together later.
+// splits reports whether the threads that reach a branch are certain to take both sides and to
+// continue together later.
 func (p *partial) splits(b *ir.Block) bool {
 	if b.Term.Kind != ir.TermIf {
 		return false
@@ -86,8 +87,8 @@ func (p *partial) splits(b *ir.Block) bool {
 	return differs && known
 }
 
-// differs reports whether the condition of a branch differs between the threads that reach it, if
-// that is known.
+// differs reports whether the condition of a branch differs between the threads that reach it. If
+// that cannot be determined, known is false.
 func (p *partial) differs(b *ir.Block) (differs, known bool) {
 	cond := p.threads.values(b.Term.Cond)
 	if cond == nil {
@@ -103,8 +104,8 @@ func (p *partial) differs(b *ir.Block) (differs, known bool) {
 	return yes && no, known || !yes || !no
 }
 
-// reaching returns the threads that reach a block if any does. It fails if a condition on the way
-// may differ between threads in a way that is not known.
+// reaching returns the set of threads that reach block b, if any thread does. It fails if an
+// earlier condition may differ between threads and its values are unknown.
 func (p *partial) reaching(b *ir.Block) (at []bool, ok bool) {
 	at = make([]bool, p.threads.n)
 	for i := range at {
@@ -129,7 +130,8 @@ func (p *partial) reaching(b *ir.Block) (at []bool, ok bool) {
 	return at, true
 }
 
-// side returns the index of the side of a branch through which alone b is reached, or -1.
+// side returns the index of the side of a branch that every path to b takes, or -1 if there is
+// none.
 func (p *partial) side(branch, b *ir.Block) int {
 	for i, s := range branch.Term.Succs {
 		if len(s.Preds) == 1 && p.dom.Dominates(s, b) {
@@ -144,7 +146,7 @@ func (p *partial) onOneSide(branch, d *ir.Block) bool {
 	return p.side(branch, d) >= 0 && !p.post.Dominates(d, branch)
 }
 
-// reaches reports whether a path leads from one block to another.
+// reaches reports whether there is a path between two blocks.
 func reaches(from, to *ir.Block) bool {
 	seen := map[*ir.Block]bool{}
 	work := []*ir.Block{from}
@@ -164,15 +166,15 @@ func reaches(from, to *ir.Block) bool {
 	return false
 }
 
-// threads evaluates what depends only on the index of a thread in its block, for each thread of a
+// threads evaluates values that depend only on a thread's index in its block, for every thread of a
 // block.
 type threads struct {
 	n     int
 	size  [3]int
-	known map[*ir.Value][]int64 // nil: not known
+	known map[*ir.Value][]int64 // nil if the value is not known
 }
 
-// newThreads has no threads if the size of the block is not known.
+// newThreads returns a threads for f. It contains no threads if the block size is not known.
 func newThreads(f *ir.Func) *threads {
 	t := &threads{known: map[*ir.Value][]int64{}}
 	if l := f.Launch; f.Kernel && l.Required && l.Block[0] > 0 {
@@ -182,11 +184,11 @@ func newThreads(f *ir.Func) *threads {
 	return t
 }
 
-// values returns the value of each thread, or nil.
+// values returns the value of v in each thread, or nil if it is not known.
 func (t *threads) values(v *ir.Value) []int64 {
 	list, ok := t.known[v]
 	if !ok && t.n > 0 {
-		t.known[v] = nil // it ends at a cycle
+		t.known[v] = nil // ends the recursion if v depends on itself
 		list = t.compute(v)
 		t.known[v] = list
 	}

@@ -34,8 +34,8 @@ func counts(t *testing.T, text string, want map[string]int) {
 	}
 }
 
-// A load is merged with an equal one unless a store that may alias, or a fence, is between. A
-// store gives its value to a load.
+// Two equal loads are merged unless there is a fence, or a store that may alias, between them. A
+// load after a store to the same address is replaced with the stored value.
 func TestLoads(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -89,8 +89,8 @@ func loopCheck(start, step int64, cond ir.Cond, negate bool) *ir.Func {
 	return b.F
 }
 
-// The check of a counted loop goes; not if the index can be negative, can overflow, or is not
-// below the length.
+// The check in a counted loop is removed, except if the index can be negative, can overflow, or can
+// reach the length.
 func TestCountedLoops(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -110,7 +110,8 @@ func TestCountedLoops(t *testing.T) {
 	}
 }
 
-// A guard `if i >= n return` removes the check of a global index, and checks after a barrier stay.
+// The guard `if i >= n return` makes the check of a global index redundant. Checks after a barrier
+// remain.
 func TestGuard(t *testing.T) {
 	b := irtest.Kernel(&ir.Module{}, "k", ir.MPtr, ir.M64)
 	p, n := b.Param(0), b.Param(1)
@@ -151,8 +152,8 @@ func TestSimplify(t *testing.T) {
 	}), map[string]int{"lshr": 1, "div": 0, "ashr": 0})
 }
 
-// Multiplications and additions fuse, but not through a conversion, with NoFMA, or if the product
-// has another use.
+// Multiplications and additions are fused, but not across a conversion, with NoFMA, or if the
+// product has another use.
 func TestContract(t *testing.T) {
 	for _, c := range []struct {
 		name       string
@@ -181,8 +182,8 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// A barrier that depends on the thread's index is found, and one behind an early return as such. A
-// barrier that depends on the block's index is not.
+// A barrier that depends on the thread index is reported, and an early return before a barrier is
+// reported as a guard. A barrier that depends on the block index is not reported.
 func TestDivergentBarriers(t *testing.T) {
 	for _, c := range []struct {
 		name, special string
@@ -212,7 +213,7 @@ func TestDivergentBarriers(t *testing.T) {
 	}
 }
 
-// A check that a counter is not negative stays if the counter can overflow.
+// The check that a counter is not negative remains if the counter can overflow.
 func TestOverflowingCounter(t *testing.T) {
 	for _, c := range []struct {
 		cond   ir.Cond
@@ -235,7 +236,8 @@ func TestOverflowingCounter(t *testing.T) {
 	}
 }
 
-// A comparison and its negation both exchange their operands when the first becomes a constant.
+// When a constant becomes known, the operands of a comparison and of its negation are both swapped.
+// Each must have its own operand list.
 func TestNegationHasItsOwnOperands(t *testing.T) {
 	b := irtest.Kernel(&ir.Module{}, "k", ir.MPtr)
 	p := b.Param(0)

@@ -14,9 +14,9 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/opt"
 )
 
-const words = 16 // of each thread
+const words = 16 // per thread
 
-// generator builds a random function as lowering does: variables are slots.
+// generator builds random functions in the form that lowering produces, with variables in slots.
 type generator struct {
 	*irtest.Builder
 	r     *rand.Rand
@@ -49,7 +49,7 @@ func random(m *ir.Module, seed uint64) *ir.Func {
 
 func (g *generator) input(mem ir.Mem, i int64) *ir.Value { return g.Load(mem, g.p, 8*i) }
 
-// read returns a value of a type from a slot, memory or a constant.
+// read returns a value of type t from a slot, from memory or from a constant.
 func (g *generator) read(t ir.Type) *ir.Value {
 	for range 20 {
 		i := g.r.IntN(len(g.slots))
@@ -174,7 +174,7 @@ func (g *generator) branch() {
 	g.depth--
 }
 
-// loop counts to a bound that differs between threads.
+// loop adds a loop whose bound differs between threads.
 func (g *generator) loop() {
 	g.depth++
 	g.F.Slots = append(g.F.Slots, ir.Slot{Name: "i", Size: 8, Align: 8})
@@ -200,7 +200,7 @@ func (g *generator) loop() {
 	g.depth--
 }
 
-// result is what a kernel left: the memory, or a fault.
+// result is the outcome of a kernel: the contents of memory, or a fault.
 type result struct {
 	memory []uint64
 	fault  bool
@@ -247,7 +247,8 @@ func execute(t *testing.T, c *driver.Context, m *ir.Module, seed uint64) result 
 	return res
 }
 
-// Random functions compute the same with and without the passes. Each pass changes something.
+// Random functions must compute the same results with and without the passes, and each pass must
+// change something.
 func TestRandom(t *testing.T) {
 	n := uint64(400)
 	if testing.Short() {
@@ -287,7 +288,7 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-// nan reports whether two words hold NaNs of the types of the slots.
+// nan reports whether both words contain NaNs in the type of the slot.
 func nan(i int, a, b uint64) bool {
 	switch i % words {
 	case 7:

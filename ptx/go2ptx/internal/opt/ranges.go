@@ -7,7 +7,7 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 )
 
-// interval is a range of signed values, both ends included.
+// interval is a range of signed values, including both ends.
 type interval struct{ lo, hi int64 }
 
 func (r interval) within(lo, hi int64) bool { return r.lo >= lo && r.hi <= hi }
@@ -19,14 +19,14 @@ func full(k ir.Kind) interval {
 	return interval{math.MinInt64, math.MaxInt64}
 }
 
-// limits are the largest values of special registers. The smallest is 0, or 1 for sizes.
+// limits lists the largest values of special registers. The smallest value is 0, or 1 for sizes.
 var limits = map[string]int64{
 	"%tid.x": 1023, "%tid.y": 1023, "%tid.z": 63, "%ntid.x": 1024, "%ntid.y": 1024, "%ntid.z": 64,
 	"%ctaid.x": math.MaxInt32 - 1, "%ctaid.y": 65534, "%ctaid.z": 65534,
 	"%nctaid.x": math.MaxInt32, "%nctaid.y": 65535, "%nctaid.z": 65535, "%laneid": 31,
 }
 
-// rangeOf returns a range of an integer from its operands, down to a depth.
+// rangeOf returns the range of an integer, computed from its operands up to the given depth.
 func rangeOf(v *ir.Value, depth int) interval {
 	all := full(v.Type.Kind)
 	if v.Op == ir.OpConst {
@@ -165,7 +165,8 @@ func bitRange(v *ir.Value, arg func(int) interval, all interval) interval {
 	return all
 }
 
-// arith returns the range of a result, or one that clamp turns into everything.
+// arith returns the range of a result. If it exceeds the range of the type, clamp widens it to all
+// values.
 func arith(op ir.Op, a, b interval) interval {
 	const none = math.MinInt64
 	wide := interval{none, math.MaxInt64}

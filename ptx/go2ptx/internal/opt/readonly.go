@@ -2,8 +2,9 @@ package opt
 
 import "github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 
-// markReadOnly finds the pointers and slices among a kernel's parameters through which it never
-// writes. A pointer that is stored, passed on or used by instructions with effects counts as written.
+// markReadOnly finds the pointer and slice parameters of a kernel whose memory it never writes to.
+// Storing a pointer, passing it to a function, or using it in an instruction with side effects
+// counts as a write.
 func markReadOnly(f *ir.Func) {
 	if !f.Kernel {
 		return
@@ -21,9 +22,10 @@ func markReadOnly(f *ir.Func) {
 	}
 }
 
-// origins returns, by ID of a value, the parameters from whose pointers it is computed, as bits.
+// origins returns, for each value ID, a bit set of the parameters whose pointers the value is
+// computed from.
 func origins(f *ir.Func) []uint64 {
-	var first []uint64 // by index of a part
+	var first []uint64 // indexed by part
 	for i, p := range f.Params {
 		for _, part := range p.Parts {
 			bit := uint64(0)
@@ -43,7 +45,8 @@ func origins(f *ir.Func) []uint64 {
 				case ir.OpParam:
 					bits = first[v.Aux]
 				case ir.OpLoad, ir.OpLoadV, ir.OpICmp:
-					// What memory holds, and comparisons, are not addresses in that memory.
+					// Loaded values and the results of comparisons are not addresses in that
+					// memory.
 				default:
 					for _, a := range v.Args {
 						bits |= origin[a.ID]
@@ -58,7 +61,7 @@ func origins(f *ir.Func) []uint64 {
 	return origin
 }
 
-// writes returns the parameters to whose memory an instruction may write.
+// writes returns the parameters whose memory an instruction may write to.
 func writes(v *ir.Value, origin []uint64) (bits uint64) {
 	switch v.Op {
 	case ir.OpStore, ir.OpStoreV, ir.OpAtomic, ir.OpCAS, ir.OpCall:

@@ -7,7 +7,7 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 )
 
-// simplify computes constants and replaces instructions by simpler ones.
+// simplify evaluates constant expressions and replaces instructions with simpler ones.
 func simplify(f *ir.Func) int {
 	n := 0
 	for range 8 {
@@ -29,7 +29,7 @@ type simplifier struct {
 	to  forward
 	n   int
 	at  *ir.Value   // the instruction being simplified
-	out []*ir.Value // of the block, up to at
+	out []*ir.Value // instructions of the block up to at
 }
 
 func (s *simplifier) block(b *ir.Block) {
@@ -52,7 +52,7 @@ func (s *simplifier) block(b *ir.Block) {
 	s.to.term(b)
 }
 
-// op adds an instruction before the one being simplified.
+// op inserts an instruction before the one being simplified.
 func (s *simplifier) op(op ir.Op, t ir.Type, aux int64, args ...*ir.Value) *ir.Value {
 	v := s.f.NewValue(op, t, args...)
 	v.Aux, v.Pos, v.Block = aux, s.at.Pos, s.at.Block
@@ -65,7 +65,7 @@ func (s *simplifier) op(op ir.Op, t ir.Type, aux int64, args ...*ir.Value) *ir.V
 
 func (s *simplifier) constant(t ir.Type, bits int64) *ir.Value { return s.f.Const(t, bits) }
 
-// fold computes an instruction whose operands are constants.
+// fold evaluates an instruction whose operands are all constants.
 func (s *simplifier) fold(v *ir.Value) *ir.Value {
 	if len(v.Args) == 0 || v.Effects() != 0 || v.Op == ir.OpPhi || v.Type.Kind == ir.Ptr {
 		return nil
@@ -83,7 +83,7 @@ func (s *simplifier) fold(v *ir.Value) *ir.Value {
 	return nil
 }
 
-// value returns a replacement, or nil. It may change v in place.
+// value returns a replacement for v, or nil. It may also change v in place.
 func (s *simplifier) value(v *ir.Value) *ir.Value {
 	if r := s.fold(v); r != nil {
 		return r
@@ -251,7 +251,8 @@ func (s *simplifier) compare(v *ir.Value) *ir.Value {
 	return nil
 }
 
-// compareExtended compares in 32 bits what was extended from 32 bits.
+// compareExtended replaces a comparison of 64-bit values that were extended from 32 bits with a
+// 32-bit comparison.
 func (s *simplifier) compareExtended(a, b *ir.Value, c ir.Cond) *ir.Value {
 	signed, unsigned := a.Op == ir.OpSExt32, a.Op == ir.OpZExt32
 	if !signed && !unsigned {
@@ -269,7 +270,7 @@ func (s *simplifier) compareExtended(a, b *ir.Value, c ir.Cond) *ir.Value {
 	if unsigned && c >= ir.SLt && c <= ir.SGe {
 		c += ir.ULt - ir.SLt
 	}
-	// Sign extension keeps the unsigned order too.
+	// Sign extension preserves the unsigned order, too.
 	return s.op(ir.OpICmp, ir.TBool, int64(c), a.Args[0], low)
 }
 
@@ -327,7 +328,8 @@ func keepIf(v *ir.Value, ok bool) *ir.Value {
 	return nil
 }
 
-// pointer collects constant offsets at the outside, where accesses absorb them.
+// pointer rearranges address computations so that a constant offset is added last. An access can
+// then absorb it.
 func (s *simplifier) pointer(v *ir.Value) *ir.Value {
 	p, x, t := v.Args[0], v.Args[1], v.Type
 	add := func(p *ir.Value, x *ir.Value) *ir.Value { return s.op(ir.OpPtrAdd, t, 0, p, x) }
@@ -345,7 +347,8 @@ func (s *simplifier) pointer(v *ir.Value) *ir.Value {
 	return nil
 }
 
-// access adds a constant offset of the address to that of the access, and reads tables.
+// access moves a constant offset from the address to the access itself. It also evaluates loads
+// from constant tables.
 func (s *simplifier) access(v *ir.Value) *ir.Value {
 	p := v.Args[0]
 	if p.Op == ir.OpPtrAdd && isConst(p.Args[1]) && small(v.Aux+p.Args[1].Aux) && small(p.Args[1].Aux) {
@@ -378,7 +381,7 @@ func (s *simplifier) access(v *ir.Value) *ir.Value {
 
 func small(offset int64) bool { return offset >= math.MinInt32 && offset <= math.MaxInt32 }
 
-// float makes only changes that are exact for all numbers, signed zeros among them.
+// float only makes changes that are exact for all values, including signed zeros.
 func (s *simplifier) float(v *ir.Value) *ir.Value {
 	a := v.Args[0]
 	if v.Op == ir.OpFNeg {
@@ -402,7 +405,7 @@ func (s *simplifier) float(v *ir.Value) *ir.Value {
 	return nil
 }
 
-// reciprocal multiplies instead of dividing by a power of two.
+// reciprocal replaces a division by a power of two with a multiplication.
 func (s *simplifier) reciprocal(v, b *ir.Value) *ir.Value {
 	var r int64
 	switch v.Type.Kind {

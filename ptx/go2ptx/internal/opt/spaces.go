@@ -2,8 +2,8 @@ package opt
 
 import "github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 
-// inferSpaces makes accesses through generic addresses use the space that the address was cast
-// from.
+// inferSpaces replaces accesses through generic addresses with accesses to the specific space that
+// the address was converted from.
 func inferSpaces(f *ir.Func) int {
 	n := 0
 	for _, b := range f.Blocks {
@@ -23,7 +23,8 @@ func inferSpaces(f *ir.Func) int {
 	return n
 }
 
-// inSpace returns a generic address in the space that it comes from, or nil.
+// inSpace returns the address in the space that generic address p was converted from, or nil if
+// unknown.
 func inSpace(f *ir.Func, p, user *ir.Value, out *[]*ir.Value) *ir.Value {
 	if p.Type.Space != ir.Generic {
 		return nil

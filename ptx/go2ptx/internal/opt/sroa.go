@@ -8,14 +8,14 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 )
 
-// cell is a part of a slot that every access reads or writes as a whole.
+// cell is a part of a slot that is always read and written as a whole.
 type cell struct {
 	slot, offset int64
 	mem          ir.Mem
 }
 
-// promoteSlots turns cells of slots into values. A slot whose address is used otherwise than by
-// accesses at constant offsets stays, and so do cells that overlap.
+// promoteSlots replaces cells of slots with SSA values. It leaves slots alone whose address is used
+// for anything other than accesses at constant offsets, and cells that overlap.
 func promoteSlots(f *ir.Func) int {
 	if len(f.Slots) == 0 {
 		return 0
@@ -41,7 +41,7 @@ func promoteSlots(f *ir.Func) int {
 	return n
 }
 
-// at is a cell at the start or the end of a block.
+// at identifies a cell at the start or at the end of a block.
 type at struct {
 	c cell
 	b *ir.Block
@@ -72,7 +72,7 @@ func slotAddress(v *ir.Value) (slot, offset int64, ok bool) {
 	return v.Aux, offset, v.Op == ir.OpSlot
 }
 
-// find collects the cells and marks the slots whose addresses escape.
+// find collects the cells and marks slots whose addresses escape.
 func (p *promoter) find() {
 	for _, b := range p.f.Blocks {
 		for _, v := range b.Values {
@@ -97,12 +97,12 @@ func (p *promoter) escape(values []*ir.Value) {
 	}
 }
 
-// dropOverlaps drops cells of slots that have other uses, and cells that share bytes with others.
+// dropOverlaps removes cells of marked slots and cells that overlap others.
 func (p *promoter) dropOverlaps() {
 	list := slices.SortedFunc(maps.Keys(p.cells), func(a, b cell) int {
 		return cmp.Or(cmp.Compare(a.slot, b.slot), cmp.Compare(a.offset, b.offset), cmp.Compare(a.mem, b.mem))
 	})
-	end := int64(0) // of the cells before in the same slot
+	end := int64(0) // end of the preceding cells in the same slot
 	for i, c := range list {
 		if i == 0 || list[i-1].slot != c.slot {
 			end = 0
@@ -141,13 +141,13 @@ func (p *promoter) block(b *ir.Block) int {
 	return n
 }
 
-// extended returns what a load of the cell gives after a store of x.
+// extended returns the value that a load of the cell returns after a store of x.
 func (p *promoter) extended(load, x *ir.Value) *ir.Value {
 	op := map[ir.Mem]ir.Op{ir.MS8: ir.OpSExt8, ir.MU8: ir.OpZExt8, ir.MS16: ir.OpSExt16, ir.MU16: ir.OpZExt16}[load.Mem]
 	if op == ir.Invalid {
 		return x
 	}
-	// The extension takes the place of the load.
+	// Insert the extension at the position of the load.
 	e := p.f.NewValue(op, ir.TI32, x)
 	e.Pos, e.Block = load.Pos, load.Block
 	for i, v := range load.Block.Values {

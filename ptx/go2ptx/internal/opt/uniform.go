@@ -7,17 +7,17 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 )
 
-// Divergent is a barrier that not all threads of a block may reach.
+// Divergent is a barrier that some threads of a block may not reach.
 type Divergent struct {
 	Barrier *ir.Value
-	Branch  ir.Pos // the condition that differs between threads
-	// Guard means that the threads for which the condition fails have ended. A barrier does not wait
-	// for them.
+	Branch  ir.Pos // the branch whose condition differs between threads
+	// Guard is set if the threads that do not reach the barrier have ended. A barrier does not wait
+	// for such threads.
 	Guard bool
 }
 
-// DivergentBarriers returns the barriers of a block that depend on a condition computed from the
-// thread's index. What was loaded from memory counts as equal for all threads.
+// DivergentBarriers returns the barriers that depend on a condition computed from the thread index.
+// It treats values loaded from memory as equal for all threads.
 func DivergentBarriers(f *ir.Func) []Divergent {
 	post := f.Postdominators()
 	values := divergentValues(f, post, source)
@@ -49,7 +49,7 @@ func DivergentBarriers(f *ir.Func) []Divergent {
 	return found
 }
 
-// isBarrier reports whether all threads of a block have to execute it together.
+// isBarrier reports whether v must be executed by all threads of a block together.
 func isBarrier(v *ir.Value) bool {
 	if v.Op != ir.OpAsm || v.Effect&ir.Convergent == 0 {
 		return false
@@ -58,7 +58,7 @@ func isBarrier(v *ir.Value) bool {
 		strings.Contains(v.Sym, "barrier.cta") || strings.Contains(v.Sym, "barrier.red")
 }
 
-// ends reports whether a block only ends the function or the thread.
+// ends reports whether a block does nothing but end the function or the thread.
 func ends(b *ir.Block) bool {
 	for range 8 {
 		if len(b.Values) > 0 {
@@ -72,7 +72,7 @@ func ends(b *ir.Block) bool {
 	return false
 }
 
-// between returns the blocks on all paths from a branch to where its sides meet again.
+// between returns the blocks on all paths from a branch to the block where its sides meet again.
 func between(b *ir.Block, post *ir.Tree) (out []*ir.Block) {
 	stop := post.Idom[b.ID]
 	seen := map[*ir.Block]bool{stop: true}
@@ -89,8 +89,8 @@ func between(b *ir.Block, post *ir.Tree) (out []*ir.Block) {
 	return out
 }
 
-// controlled returns the blocks that the branch decides about: those between it and where both of
-// its sides meet again.
+// controlled returns the blocks whose execution depends on the branch, from the branch to the block
+// where its sides meet again.
 func controlled(b *ir.Block, post *ir.Tree) []*ir.Block {
 	stop := post.Idom[b.ID]
 	var out []*ir.Block
@@ -104,8 +104,8 @@ func controlled(b *ir.Block, post *ir.Tree) []*ir.Block {
 	return out
 }
 
-// divergentValues returns what is computed from sources that differ between threads, or chosen by a
-// branch on such a value.
+// divergentValues returns the values that may differ between threads: those computed from sources,
+// and phis that depend on a branch on such a value.
 func divergentValues(f *ir.Func, post *ir.Tree, source func(*ir.Value) bool) map[*ir.Value]bool {
 	out := map[*ir.Value]bool{}
 	for changed := true; changed; {
@@ -137,7 +137,7 @@ func divergentValues(f *ir.Func, post *ir.Tree, source func(*ir.Value) bool) map
 	return out
 }
 
-// source reports whether a value differs between threads for certain.
+// source reports whether a value is certain to differ between threads.
 func source(v *ir.Value) bool {
 	if v.Op == ir.OpAsm {
 		return v.Divergent
@@ -145,7 +145,7 @@ func source(v *ir.Value) bool {
 	return v.Op == ir.OpSpecial && (strings.HasPrefix(v.Sym, "%tid") || v.Sym == "%laneid" || v.Sym == "%warpid")
 }
 
-// markJoins marks the phis whose operand depends on which side a thread took.
+// markJoins marks the phis whose value depends on the side of the branch that a thread takes.
 func markJoins(b *ir.Block, post *ir.Tree, mark func(*ir.Value)) {
 	blocks := controlled(b, post)
 	if stop := post.Idom[b.ID]; stop != nil {
