@@ -1,5 +1,5 @@
-// Package example contains kernels in Go and what go2ptx generates from them. Its tests run each
-// kernel as plain Go and compiled, and compare the results.
+// Package example contains kernels in Go and the code that go2ptx generates from them. The tests
+// run each kernel as plain Go and as compiled code, and compare the results.
 package example
 
 import (
@@ -52,7 +52,7 @@ func warpSum(t gpu.Thread, s float32) float32 {
 	return s
 }
 
-// softmax replaces each row of a matrix by its softmax. A block computes a row.
+// softmax replaces each row of a matrix with its softmax. Each block computes one row.
 //
 //gpu:kernel block=128
 func softmax(t gpu.Thread, m []float32, cols int) {
@@ -73,7 +73,7 @@ func softmax(t gpu.Thread, m []float32, cols int) {
 	}
 }
 
-// blockReduce combines the values of all threads of a block of 128.
+// blockReduce combines the values of all threads in a block of 128 threads.
 func blockReduce(t gpu.Thread, v float32, combine func(a, b float32) float32) float32 {
 	parts := gpu.Shared[[128]float32](t)
 	t.Sync()
@@ -95,7 +95,7 @@ type matrix struct {
 	rows, cols int
 }
 
-// at returns an element, or 0 outside of the matrix.
+// at returns an element, or 0 if the position is outside of the matrix.
 func (m matrix) at(row, col int) float32 {
 	if row < m.rows && col < m.cols {
 		return m.data.At(row*m.cols + col)
@@ -125,8 +125,8 @@ func multiply(t gpu.Thread, c, a, b matrix) {
 	}
 }
 
-// mandelbrot counts the iterations of each point until it leaves the circle. Fusing would change
-// the counts near the edge.
+// mandelbrot counts, for each point, the iterations until it leaves the circle. Fused operations
+// would change the counts near the boundary of the set.
 //
 //gpu:kernel block=16x16 fma=off
 //gpu:instance float32 float64

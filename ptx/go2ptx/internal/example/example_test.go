@@ -28,7 +28,7 @@ func noError(t testing.TB, err error) {
 	}
 }
 
-// device is a stream, and memory that the test frees.
+// device provides a stream, and device memory that is freed at the end of the test.
 type device struct {
 	t *testing.T
 	c *driver.Context
@@ -58,7 +58,7 @@ func download[T any](d *device, b *driver.Buffer[T]) []T {
 	return x
 }
 
-// near fails unless two results differ by at most a relative error.
+// near fails the test unless the relative error of each result is at most by.
 func near(t *testing.T, what string, got, want []float32, by float64) {
 	t.Helper()
 	for i := range want {
@@ -68,7 +68,7 @@ func near(t *testing.T, what string, got, want []float32, by float64) {
 	}
 }
 
-// wave returns numbers of both signs that are not special.
+// wave returns positive and negative numbers without special values.
 func wave(n int) []float32 {
 	x := make([]float32, n)
 	for i := range x {
@@ -158,7 +158,8 @@ func TestMandelbrot(t *testing.T) {
 	})
 }
 
-// A prepared launch and a graph pass slices as Do does, and refuse restrict memory that overlaps.
+// Prepared launches and graphs must pass slices in the same way as Do, and must reject restrict
+// parameters whose memory overlaps.
 func TestOtherWaysToLaunch(t *testing.T) {
 	each(t, func(d *device) {
 		k := must(SaxpyIn(d.c))(d.t)

@@ -39,7 +39,7 @@ func newRig(t *testing.T, check emulator.Check, right bool) *rig {
 	return &rig{t, emu, c, must(c.LoadModule(compiled(t, "bugs", go2ptx.Config{Lines: true}).PTX))(t), right}
 }
 
-// end closes the emulator. If the context is lost, closing fails.
+// end closes the emulator. If lost is true, the context is lost and closing it is expected to fail.
 func (r *rig) end(lost bool) {
 	err := errors.Join(r.m.Close(), r.c.Close(), r.c.Driver().Close())
 	if !lost {
@@ -78,19 +78,20 @@ func (r *rig) op(name string, blocks, threads int, p slice, a int) *driver.Launc
 	return must(kernel(r.t, r.m, name).Prepare(cfg, p, int64(a), right))(r.t)
 }
 
-// run returns the error of a launch.
+// run launches a kernel and returns the error.
 func (r *rig) run(name string, blocks, threads int, p slice, a int) error {
 	s := r.stream()
 	ok(r.t, s.Do(r.op(name, blocks, threads, p, a))) // submitted
 	return s.Wait(context.Background())
 }
 
-// bug is a mistake with the expected report. The lines are those with the comments in
-// testdata/bugs.go. For mistakes of the host, host is the comment in this file.
+// bug is a bug in a kernel or in the host's code, and the expected report. The strings in lines are
+// the comments that mark the expected lines in testdata/bugs.go. For bugs in host code, host is the
+// comment that marks the line in this file.
 type bug struct {
 	name  string
 	check emulator.Check
-	kind  string // of the finding, or of the fault if the kernel's checks find it first
+	kind  string // kind of the finding, or of the fault if the kernel's own check detects the bug first
 	fatal bool
 	lines []string
 	host  string
@@ -102,7 +103,7 @@ func inKernel(name string, blocks, threads, a int) func(r *rig) error {
 	return func(r *rig) error { return r.run(name, blocks, threads, sliceOf(r.written(64)), a) }
 }
 
-// sized is like inKernel. The buffer has n elements, or 64 in the correct variant.
+// sized is like inKernel, but the buffer has n elements. In the correct variant it has 64.
 func sized(name string, n int) func(r *rig) error {
 	return func(r *rig) error {
 		if r.right {
@@ -112,8 +113,8 @@ func sized(name string, n int) func(r *rig) error {
 	}
 }
 
-// bugs are the planted bugs of the emulator's sanitizer, written in Go. The checks that the compiler
-// makes find two of them first, as faults. With gpu:nobounds, the sanitizer finds them.
+// bugs are the bugs with which the emulator's sanitizer is tested, written in Go. For two of them,
+// the compiler's checks report a fault first. With gpu:nobounds, the sanitizer finds them.
 var bugs = []bug{
 	{"beyond an allocation", 0, "illegal address", true, []string{"outside"}, "", sized("outside", 60)},
 	{"beyond an allocation, checked", 0, "index", false, []string{"checked outside"}, "", sized("checkedOutside", 60)},
@@ -237,7 +238,7 @@ func writeDestination(r *rig) error {
 	})
 }
 
-// touchWhile submits a copy and writes a byte on the host, before the copy runs or after it.
+// touchWhile submits a copy and writes a byte on the host, either before or after the copy runs.
 func (r *rig) touchWhile(b *byte, submit func(*driver.Stream)) error {
 	s, gate := r.stream(), must(driver.AllocHost[uint32](r.c, 1))(r.t)
 	defer gate.Close()
@@ -258,7 +259,7 @@ func (r *rig) touchWhile(b *byte, submit func(*driver.Stream)) error {
 	return err
 }
 
-// ordinary is memory that does not move, so a captured copy may refer to it.
+// ordinary is memory that the garbage collector does not move, so a captured copy may refer to it.
 var ordinary [64]byte
 
 func pageable(r *rig) error {
@@ -290,11 +291,11 @@ func leave(r *rig) error {
 	return nil
 }
 
-// findings runs a bug or its correct variant.
+// findings runs the bug, or its correct variant if right is true.
 func (b *bug) findings(t *testing.T, right bool) ([]emulator.Finding, error) {
 	check := b.check
 	if b.host != "" {
-		check |= emulator.CheckHostMemory // with any check, findings have the host's lines
+		check |= emulator.CheckHostMemory // with any check enabled, findings contain the lines of host code
 	}
 	if right {
 		check = emulator.CheckAll
@@ -309,8 +310,8 @@ func (b *bug) findings(t *testing.T, right bool) ([]emulator.Finding, error) {
 	return r.emu.Findings(), err
 }
 
-// Each planted bug, written in Go and compiled with line numbers, is reported with the lines of the
-// Go source: those of the kernel, and those of the program that submitted the work.
+// Each bug is compiled with line information. The report must contain the lines of the kernel's Go
+// source and the lines of the program that submitted the work.
 func TestPlantedBugsNameGoLines(t *testing.T) {
 	for _, b := range bugs {
 		t.Run(b.name, func(t *testing.T) {
@@ -325,8 +326,8 @@ func TestPlantedBugsNameGoLines(t *testing.T) {
 	}
 }
 
-// reported reports whether the bug is the fault or one of the findings. A bug without a kind has
-// neither.
+// reported reports whether the expected fault or finding was reported. If the bug has no kind, it
+// expects none.
 func (b *bug) reported(t *testing.T, found []emulator.Finding, faults []*driver.KernelFault) bool {
 	if len(found) == 0 && len(faults) == 1 {
 		f := faults[0]
@@ -340,7 +341,7 @@ func (b *bug) reported(t *testing.T, found []emulator.Finding, faults []*driver.
 	})
 }
 
-// named reports whether a finding names all lines of the bug.
+// named reports whether a finding contains all expected lines.
 func (b *bug) named(t *testing.T, f emulator.Finding) bool {
 	for _, comment := range b.lines {
 		at := fmt.Sprintf("bugs/bugs.go:%d", marked(t, "bugs", comment))

@@ -9,12 +9,13 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx"
 )
 
-// The blocks of a cooperative launch wait for each other many times, and see what the others wrote.
+// The blocks of a cooperative launch wait for each other many times. After each barrier, they must
+// see what the other blocks wrote.
 func TestBarrierOfTheGrid(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) { gridRounds(t, c) })
 }
 
-// The barrier orders the accesses of the blocks, so the sanitizer finds nothing.
+// The grid barrier orders the accesses of the blocks, so the sanitizer must not report a race.
 func TestBarrierOfTheGridIsNoRace(t *testing.T) {
 	emu := emulator.New(emulator.Config{Check: emulator.CheckAll})
 	gridRounds(t, gputest.Context(t, gputest.Driver(t, emu)))
@@ -44,7 +45,7 @@ func gridRounds(t *testing.T, c *driver.Context) {
 			now, next = next, now
 		}
 		got := make([]int32, blocks)
-		ok(t, x.CopyTo(got)) // the number of rounds is even
+		ok(t, x.CopyTo(got)) // after an even number of rounds, the results are in x
 		for i := range got {
 			if got[i] != now[i] {
 				t.Fatalf("block %d computed %d, not %d", i, got[i], now[i])

@@ -12,14 +12,14 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx"
 )
 
-// counted has the kernels of testdata/counted.go and what they wait for.
+// counted maps the kernels of testdata/counted.go to descriptions of what they wait for.
 var counted = map[string]string{
 	"named": "barrier with a thread count", "arrives": "barrier with a thread count", "inline": "barrier with a thread count",
 	"callee": "barrier with a thread count", "object": "mbarrier", "cluster": "barrier of a cluster", "grid": "barrier of the grid",
 }
 
-// Without an option, checks trap in kernels whose other threads would wait forever, and the compiler
-// says so.
+// If threads of a kernel would wait forever for others that failed, failed checks trap even without
+// the option, and a remark says so.
 func TestKernelsThatCountThreadsTrap(t *testing.T) {
 	out := compiled(t, "counted", go2ptx.Config{})
 	for _, k := range out.Kernels {
@@ -50,8 +50,8 @@ func TestKernelsThatCountThreadsTrap(t *testing.T) {
 	}
 }
 
-// A failed check in such a kernel ends the launch instead of leaving the other threads waiting. The
-// context is lost, so that the test runs only on emulators.
+// A failed check in such a kernel ends the launch, so that the other threads do not wait forever.
+// This loses the context, so the test runs only on emulators.
 func TestTrapEndsKernelsThatCountThreads(t *testing.T) {
 	out := compiled(t, "counted", go2ptx.Config{Lines: true})
 	for name := range counted {
@@ -77,7 +77,7 @@ func TestTrapEndsKernelsThatCountThreads(t *testing.T) {
 			if f := emu.Findings(); len(f) != 1 || f[0].Kind != "trap" || !sourceIs(f[0].Source, at) {
 				t.Errorf("the findings are %v, not a trap at %s", f, at)
 			}
-			_, _, _, _ = s.Close(), x.Close(), y.Close(), m.Close() // they fail with the same code
+			_, _, _, _ = s.Close(), x.Close(), y.Close(), m.Close() // all of these fail with the same code
 		})
 	}
 }

@@ -1,3 +1,3 @@
-// Package faulttest tests the faults and the line numbers of compiled kernels on the emulator and on
-// a GPU. It has tests only. They compile the kernels in testdata when they run.
+// Package faulttest tests faults and line numbers in compiled kernels, on the emulator and on a
+// GPU. It contains only tests, which compile the kernels in testdata.
 package faulttest

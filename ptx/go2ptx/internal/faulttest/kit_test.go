@@ -16,7 +16,7 @@ import (
 //go:embed testdata/*.go
 var sources embed.FS
 
-// compiled compiles a file of testdata.
+// compiled compiles a file from testdata.
 func compiled(t testing.TB, name string, cfg go2ptx.Config) *go2ptx.Output {
 	t.Helper()
 	data := must(sources.ReadFile("testdata/" + name + ".go"))(t)
@@ -24,13 +24,13 @@ func compiled(t testing.TB, name string, cfg go2ptx.Config) *go2ptx.Output {
 	return must(go2ptx.Compile(cfg))(t)
 }
 
-// marked returns the line of a file of testdata that ends with a comment.
+// marked returns the line of a testdata file that ends with the given comment.
 func marked(t testing.TB, name, comment string) int {
 	t.Helper()
 	return lineOf(t, must(sources.ReadFile("testdata/"+name+".go"))(t), comment)
 }
 
-// lineOf returns the line of a Go file that ends with a comment.
+// lineOf returns the line of a Go file that ends with the given comment.
 func lineOf(t testing.TB, data []byte, comment string) int {
 	t.Helper()
 	line := 0
@@ -48,7 +48,7 @@ func lineOf(t testing.TB, data []byte, comment string) int {
 	return line
 }
 
-// sourceIs reports whether the source line of a finding is at, in a function that may be inlined.
+// sourceIs reports whether a finding's source position is at, possibly inside an inlined function.
 func sourceIs(source, at string) bool {
 	return source == at || strings.HasPrefix(source, at+", inlined at ")
 }
@@ -97,7 +97,7 @@ func buffer(t testing.TB, c *driver.Context, n int) *driver.Buffer[int32] {
 	return b
 }
 
-// slice is a slice as a kernel's parameter.
+// slice has the memory layout of a slice in kernel parameters.
 type slice struct {
 	ptr      driver.CUdeviceptr
 	len, cap int64
@@ -107,8 +107,8 @@ func sliceOf(b *driver.Buffer[int32]) slice {
 	return slice{b.Ptr(), int64(b.Len()), int64(b.Len())}
 }
 
-// patience limits each wait, so that a barrier that waits for threads that have ended fails a test
-// instead of blocking it.
+// patience limits each wait. If a barrier waits for threads that have ended, the test then fails
+// instead of blocking forever.
 const patience = 60 * time.Second
 
 func wait(t testing.TB, s *driver.Stream) error {
@@ -123,7 +123,7 @@ func wait(t testing.TB, s *driver.Stream) error {
 	return err
 }
 
-// faultsOf returns all faults in an error, in their order.
+// faultsOf returns all faults in an error, in order.
 func faultsOf(err error) (faults []*driver.KernelFault) {
 	switch e := err.(type) {
 	case nil:

@@ -13,8 +13,9 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx"
 )
 
-// All threads of a launch fail while a thread of another launch writes its record. The wait for the
-// first launch returns that record. The test claims the slot and writes the record.
+// All threads of a launch fail while a thread of another launch is still writing its record. The
+// wait for the first launch must return that record. The test plays the part of the other thread:
+// it claims the slot and writes the record.
 func TestWaitForARecordOfAnotherLaunch(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		m := load(t, c, compiled(t, "kinds", go2ptx.Config{}))

@@ -9,12 +9,12 @@ import (
 )
 
 const (
-	meeting = 128 // threads
+	meeting = 128 // number of threads
 	rounds  = 50
 )
 
-// leaving has functions that return in which round a thread leaves. The first thread of each warp
-// stays, except in the last two.
+// leaving maps test names to functions that return the round in which thread i leaves. The first
+// thread of each warp stays, except in the last two functions.
 var leaving = map[string]func(i int) int{
 	"nobody":         func(i int) int { return rounds },
 	"every fourth":   func(i int) int { return leavesIf(i%4 == 3, 0) },
@@ -31,8 +31,8 @@ func leavesIf(leaves bool, round int) int {
 	return rounds
 }
 
-// Barriers of a block, votes, shuffles and barriers of a warp in compiled kernels wait for the
-// threads that have not failed, and count only those.
+// Block and warp barriers, votes and shuffles in compiled kernels must wait only for threads that
+// have not failed, and count only those.
 func TestThreadsMeetWithoutThoseThatFailed(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		m := load(t, c, compiled(t, "meet", go2ptx.Config{}))
@@ -71,7 +71,7 @@ func TestThreadsMeetWithoutThoseThatFailed(t *testing.T) {
 	})
 }
 
-// total returns what thread i stores, or -1 if it leaves.
+// total returns the value that thread i stores, or -1 if the thread leaves.
 func total(kernel string, i int, leaves func(i int) int) int32 {
 	if leaves(i) < rounds {
 		return -1

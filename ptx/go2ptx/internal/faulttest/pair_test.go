@@ -14,9 +14,10 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx"
 )
 
-// side is a kernel that runs beside another one. Its faults differ from the other's in each value.
+// side is one of two kernels that run concurrently. All values in its faults differ from those of
+// the other side.
 type side struct {
-	name   string // of the package, the kernel and the file
+	name   string // name of the package, the kernel and the file
 	k      *driver.Kernel
 	s      *driver.Stream
 	x      *driver.Buffer[int32]
@@ -25,7 +26,8 @@ type side struct {
 	line   int
 }
 
-// pairText compiles testdata/pair.go under a name, with empty lines before the kernel.
+// pairText compiles testdata/pair.go under the given name, with empty lines inserted before the
+// kernel.
 func pairText(t testing.TB, name string, down int) []byte {
 	t.Helper()
 	text := must(sources.ReadFile("testdata/pair.go"))(t)
@@ -38,7 +40,7 @@ func pairText(t testing.TB, name string, down int) []byte {
 	return out.PTX
 }
 
-// sides returns two sides that run kernels a and b.
+// sides returns two sides that run the two kernels.
 func sides(t testing.TB, c *driver.Context, names [2]string, kernels [2]*driver.Kernel, down [2]int) (both [2]*side) {
 	for i := range both {
 		r := &side{name: names[i], k: kernels[i], s: stream(t, c), x: buffer(t, c, 100+50*i), blocks: 40 + 20*i, slice: int64(i)}
@@ -50,13 +52,13 @@ func sides(t testing.TB, c *driver.Context, names [2]string, kernels [2]*driver.
 
 const pairThreads = 64
 
-// run launches the kernel of a round.
+// run launches the kernel for the given round.
 func (r *side) run(t testing.TB, round int) {
 	cfg := driver.LaunchConfig{Grid: driver.D1(r.blocks), Block: driver.D1(pairThreads)}
 	ok(t, r.k.Launch(r.s, cfg, sliceOf(r.x), int64(round)<<16, r.slice))
 }
 
-// text returns the text of the fault that a thread records.
+// text returns the expected text of the fault that a thread records.
 func (r *side) text(round int64, f *driver.KernelFault) string {
 	i := round<<16 + int64(f.Block[0])*pairThreads + int64(f.Thread[0])
 	what := fmt.Sprintf("index out of range [%d] with length %d", i, r.x.Len())
@@ -67,14 +69,14 @@ func (r *side) text(round int64, f *driver.KernelFault) string {
 		r.name, r.name, r.line, f.Column, what, r.name, r.name, f.Block[0], f.Thread[0], advice)
 }
 
-// is reports whether a fault is of this side, of this round or of the one before. Another stream's
-// wait can take a fault so late that this stream returns it in the next round.
+// is reports whether a fault belongs to this side and to the current or previous round. A wait for
+// another stream may process a fault so late that this stream returns it in the next round.
 func (r *side) is(round int, f *driver.KernelFault) bool {
 	return f.Block[0] < uint32(r.blocks) && (f.Error() == r.text(int64(round), f) || f.Error() == r.text(int64(round-1), f))
 }
 
-// meet runs both sides at the same time, 500 times, and checks that each record is of one thread. If
-// the sides share a slot, a wait returns the fault of the side that failed first.
+// meet runs both sides concurrently, 500 times, and checks that each record comes from a single
+// thread. If the sides share a slot, a wait returns the fault of whichever side failed first.
 func meet(t *testing.T, both [2]*side, shared bool) {
 	for round := 1; round <= 500; round++ {
 		var all sync.WaitGroup
@@ -100,7 +102,7 @@ func meet(t *testing.T, both [2]*side, shared bool) {
 	}
 }
 
-// Two modules in a context fault at the same time, in two streams. Each has a slot of its own.
+// Two modules in one context fault at the same time, in two streams. Each module has its own slot.
 func TestTwoModulesFaultAtTheSameTime(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		names, down := [2]string{"left", "right"}, [2]int{3, 8}
@@ -114,7 +116,7 @@ func TestTwoModulesFaultAtTheSameTime(t *testing.T) {
 	})
 }
 
-// Two modules that were linked share a slot, and so do two launches of one kernel.
+// Two modules that are linked together share a slot, and so do two launches of the same kernel.
 func TestLinkedModulesFaultAtTheSameTime(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		names, down := [2]string{"left", "right"}, [2]int{3, 8}

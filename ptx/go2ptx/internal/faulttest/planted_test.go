@@ -13,8 +13,8 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx"
 )
 
-// planted maps kernels of testdata/bugs.go to how they are launched, and to the comment of the line
-// that NVIDIA's tools must name.
+// planted maps kernels of testdata/bugs.go to their launch parameters and to the comment that marks
+// the line NVIDIA's tools must report.
 var planted = map[string]struct {
 	line                     string
 	elements, blocks, a, off int
@@ -27,9 +27,9 @@ var planted = map[string]struct {
 	"count":      {"count, read", 64, 1, 0, 0},
 }
 
-// TestPlantedBug runs the kernel that the environment names, with line numbers, on a GPU, and prints
-// the line that has the bug. It is meant to run under NVIDIA's tools, as scripts/gpu-lines.sh does.
-// It frees nothing and does not fail because of the bug.
+// TestPlantedBug runs the kernel named by an environment variable on a GPU, with line information,
+// and prints the line that contains the bug. It is meant to run under NVIDIA's tools; see
+// scripts/gpu-lines.sh. It frees nothing, and the bug does not make it fail.
 func TestPlantedBug(t *testing.T) {
 	name := os.Getenv("PURECUDA_PLANTED")
 	if name == "" {
@@ -40,7 +40,7 @@ func TestPlantedBug(t *testing.T) {
 		t.Fatalf("there is no planted bug %q", name)
 	}
 	fmt.Printf("expected: bugs.go:%d\n", marked(t, "bugs", p.line))
-	var lib loader.Library = emulator.New(emulator.Config{}) // to try the script
+	var lib loader.Library = emulator.New(emulator.Config{}) // for testing the script without a GPU
 	if os.Getenv("PURECUDA_PLANTED_ON") != "emulator" {
 		lib = must(driver.SystemLibrary(""))(t)
 	}

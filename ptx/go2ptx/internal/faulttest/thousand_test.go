@@ -15,7 +15,7 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx"
 )
 
-// kinds are the kernels of testdata/kinds.go with the text of their faults.
+// kinds lists the kernels of testdata/kinds.go with the texts of their faults.
 var kinds = []struct {
 	kernel string
 	text   func(a, b int64) string
@@ -59,7 +59,7 @@ const (
 	advice  = "; what the launch wrote is unspecified, the context works on: fix the kernel or its arguments"
 )
 
-// bench runs the kernels of testdata/kinds.go in every way.
+// bench launches the kernels of testdata/kinds.go in every possible way.
 type bench struct {
 	c         *driver.Context
 	s         *driver.Stream
@@ -68,8 +68,8 @@ type bench struct {
 	ways      []way
 }
 
-// way is a way to launch kernel i with arguments. The functions that cannot change the arguments of
-// earlier launches return those that are used.
+// way is a way to launch kernel i with arguments. If it cannot change the arguments of earlier
+// launches, it returns the arguments actually used.
 type way struct {
 	name   string
 	launch func(t testing.TB, i int, now args) args
@@ -83,9 +83,10 @@ func (b *bench) op(t testing.TB, i int, out *driver.Buffer[int32], x args) *driv
 	return must(b.kernels[i].Prepare(cfg, sliceOf(out), x.a, x.b, x.who))(t)
 }
 
-// One process survives a thousand faults of compiled kernels: of every kind, launched in every way,
-// while other streams work. Each has the text that this test contains, on the emulator as on a GPU.
-// Between the faults, and in later nodes of the same graphs, kernels compute correct results.
+// A process must survive a thousand faults of compiled kernels: of every kind, launched in every
+// way, while other streams are busy. Each fault must have the text listed in this test, both on the
+// emulator and on a GPU. Between the faults, and in later nodes of the same graphs, kernels must
+// compute correct results.
 func TestAThousandFaultsOfGoKernels(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		m := load(t, c, compiled(t, "kinds", go2ptx.Config{}))
@@ -102,7 +103,7 @@ func TestAThousandFaultsOfGoKernels(t *testing.T) {
 			x := w.launch(t, i, args{a: 1000 + int64(n), b: int64(n) % 1000, who: int64(n) * 7 % (blocks * threads)})
 			err := wait(t, b.s)
 			b.compare(t, err, i, x)
-			ok(t, wait(t, b.s)) // the stream has returned the fault
+			ok(t, wait(t, b.s)) // the previous wait has already returned the fault
 			b.works(t, i)
 			if t.Failed() {
 				t.Fatalf("fault %d, %s, %s", n, w.name, kinds[i].kernel)
@@ -115,8 +116,8 @@ func TestAThousandFaultsOfGoKernels(t *testing.T) {
 	})
 }
 
-// compare checks the fault of kernel i. If all threads failed, the first of them decides the values,
-// and there can be more than one fault.
+// compare checks the fault of kernel i. If all threads fail, the values are those of the thread
+// that failed first, and there may be more than one fault.
 func (b *bench) compare(t testing.TB, err error, i int, x args) {
 	t.Helper()
 	faults := faultsOf(err)
@@ -135,7 +136,8 @@ func (b *bench) compare(t testing.TB, err error, i int, x args) {
 	}
 }
 
-// works checks that kernel i is correct if no thread fails, and what a graph's last node computed.
+// works checks that kernel i computes correct results if no thread fails, and checks the result of
+// a graph's last node.
 func (b *bench) works(t testing.TB, i int) {
 	t.Helper()
 	ok(t, b.s.Do(b.op(t, i, b.good, args{who: nobody})))
@@ -150,7 +152,8 @@ func (b *bench) works(t testing.TB, i int) {
 	ok(t, b.good.Fill(0))
 }
 
-// withConditionals is the CUDA version since which the driver has the conditional nodes of the test.
+// withConditionals is the first CUDA version whose driver supports the conditional nodes of the
+// test.
 const withConditionals = 12040
 
 func (b *bench) prepare(t testing.TB) {
@@ -169,7 +172,7 @@ func (b *bench) prepare(t testing.TB) {
 	}
 }
 
-// replays makes a graph for each kernel, with a correct node after the one that fails. If set is
+// replays creates a graph for each kernel, with a correct node after the one that fails. If set is
 // true, each launch sets new arguments first.
 func (b *bench) replays(t testing.TB, name string, x args, set bool, add func(testing.TB, *graph.Graph, driver.Op) (graph.Node, graph.Node)) way {
 	var execs []*graph.Exec
@@ -193,7 +196,7 @@ func (b *bench) replays(t testing.TB, name string, x args, set bool, add func(te
 	}}
 }
 
-// laterNode checks what the node after the one that fails has computed, without taking the fault.
+// laterNode checks the result of the node after the failing one, without consuming the fault.
 func (b *bench) laterNode(t testing.TB, i int) {
 	t.Helper()
 	ok(t, b.c.Driver().CuStreamSynchronize(b.s.Raw()))
@@ -232,7 +235,7 @@ func inWhile(t testing.TB, g *graph.Graph, bad driver.Op) (outer, node graph.Nod
 	return outer, node
 }
 
-// updates instantiates a graph of each kernel without a fault, and updates it with one that fails.
+// updates instantiates a graph without a fault for each kernel, and updates it to one that fails.
 func (b *bench) updates(t testing.TB) way {
 	var execs []*graph.Exec
 	build := func(t testing.TB, i int, x args) *graph.Graph {
@@ -265,8 +268,9 @@ func execOf(t testing.TB, g *graph.Graph) *graph.Exec {
 	return x
 }
 
-// othersAreBusy runs correct work in two other streams until the returned function is called. Their
-// waits may return the faults, because they cannot know which stream a fault is of.
+// othersAreBusy runs correct work in two other streams until the returned function is called. Waits
+// for those streams may return faults of this stream, because a fault does not tell which stream it
+// belongs to.
 func othersAreBusy(t *testing.T, c *driver.Context, k *driver.Kernel) (stop func()) {
 	var over atomic.Bool
 	var all sync.WaitGroup

@@ -6,7 +6,7 @@ import (
 	"github.com/purecuda/cuda/graph"
 )
 
-// A WHILE node repeats its body until the kernel in it sets the condition to 0.
+// A WHILE node repeats its body until the kernel in the body sets the condition to 0.
 func TestKernelsEndALoop(t *testing.T) {
 	each(t, func(d *device) {
 		left, x := upload[uint32](d, 5), upload[uint32](d, 3)
@@ -33,7 +33,7 @@ func TestKernelsEndALoop(t *testing.T) {
 	})
 }
 
-// An IF node runs its body if the kernel before it sets the condition.
+// An IF node runs its body if the preceding kernel sets the condition.
 func TestKernelsDecide(t *testing.T) {
 	each(t, func(d *device) {
 		in, x := upload[uint32](d, 0), upload[uint32](d, 1)

@@ -1,6 +1,6 @@
-// Package features contains kernels that use what host and device share beyond arguments: text that
-// kernels print, conditions of graphs, device variables, and views in structs. Its tests run them on
-// the emulator and on the GPU.
+// Package features contains kernels that share more with the host than their arguments: text to
+// print, the conditions of graph nodes, device variables, and views in structs. The tests run the
+// kernels on the emulator and on a GPU.
 package features
 
 import "github.com/purecuda/cuda/ptx/gpu"
@@ -9,7 +9,7 @@ import "github.com/purecuda/cuda/ptx/gpu"
 
 type level uint8
 
-// report prints numbers in many ways, and how often it did so.
+// report prints numbers in many formats, and then the negative elements of x.
 //
 //gpu:kernel block=1
 func report(t gpu.Thread, x []int64, f []float64) {
@@ -33,14 +33,14 @@ func show(t gpu.Thread, what string, values ...any) {
 	gpu.Printf(t, "%s: x[%d] = %d\n", what, values[0], values[1])
 }
 
-// crowd prints a line from each thread.
+// crowd prints one line from each thread.
 //
 //gpu:kernel block=64
 func crowd(t gpu.Thread, scale int32) {
 	gpu.Printf(t, "thread %d of block %d: %d\n", t.ThreadX(), t.BlockX(), int32(t.GlobalX())*scale)
 }
 
-// countdown subtracts one and sets the condition to what remains.
+// countdown decrements x[0] and sets the condition to the remaining count.
 //
 //gpu:kernel block=1
 func countdown(t gpu.Thread, x []uint32, c gpu.Conditional) {
@@ -48,7 +48,7 @@ func countdown(t gpu.Thread, x []uint32, c gpu.Conditional) {
 	c.Set(t, x[0])
 }
 
-// above sets the condition to whether x[0] is above a limit.
+// above sets the condition depending on whether x[0] exceeds limit.
 //
 //gpu:kernel block=1
 func above(t gpu.Thread, x []uint32, limit uint32, c gpu.Conditional) {
@@ -64,7 +64,7 @@ func above(t gpu.Thread, x []uint32, limit uint32, c gpu.Conditional) {
 //gpu:kernel block=1
 func double(t gpu.Thread, x []uint32) { x[0] *= 2 }
 
-// curve is a function that the host chooses.
+// curve describes a function that the host chooses.
 type curve struct {
 	scale float64
 	steps [3]uint16
@@ -78,7 +78,7 @@ var (
 	größe  gpu.Constant[float32]
 )
 
-// count counts the elements of x above a limit, and applies the curve to them.
+// count counts the elements of x that exceed a limit and applies the curve to these elements.
 //
 //gpu:kernel block=64
 func count(t gpu.Thread, x []float64) {
@@ -93,7 +93,7 @@ func count(t gpu.Thread, x []float64) {
 	}
 }
 
-// picture has views in a struct, in an array, and between other fields.
+// picture contains views as struct fields, in an array, and between other fields.
 type picture struct {
 	shift  int8
 	pixels gpu.View2D[float32]
@@ -101,7 +101,7 @@ type picture struct {
 	scale  float32
 }
 
-// transpose writes the scaled transpose of a picture.
+// transpose writes the scaled transpose of a picture to out.
 //
 //gpu:kernel block=16x8
 func transpose(t gpu.Thread, out gpu.View2D[float32], in picture, counts gpu.View[int32]) {
@@ -122,7 +122,7 @@ func transpose(t gpu.Thread, out gpu.View2D[float32], in picture, counts gpu.Vie
 	out.Set(col, row, v)
 }
 
-// small16 adds one to counts[1] for each thread, and exchanges its number with halves[1].
+// small16 adds one to counts[1] in each thread, and exchanges the thread's number with halves[1].
 //
 //gpu:kernel block=64
 func small16(t gpu.Thread, counts []int16, halves []uint16, sums []int32) {

@@ -23,7 +23,7 @@ func noError(t testing.TB, err error) {
 	}
 }
 
-// device is a stream, and memory that the test frees.
+// device provides a stream, and device memory that is freed at the end of the test.
 type device struct {
 	testing.TB
 	c *driver.Context

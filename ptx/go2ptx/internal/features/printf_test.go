@@ -21,7 +21,8 @@ var (
 	printedFloats = []float64{1.0 / 3, -2.5, 1e10, 6.02e23, math.SmallestNonzeroFloat64, 100000}
 )
 
-// asGo returns what gpu.Run prints: the text of report, and the sorted lines of crowd.
+// asGo returns the expected output, as printed by gpu.Run: the text of report and the sorted lines
+// of crowd.
 func asGo(t testing.TB) (string, []string) {
 	var text, lines bytes.Buffer
 	noError(t, gpu.Run(gpu.D1(1), gpu.D1(1), func(t gpu.Thread) { report(t, printedInts, printedFloats) }, gpu.Output(&text)))
@@ -35,7 +36,7 @@ func sortedLines(text string) []string {
 	return lines
 }
 
-// print runs both kernels, each after a line that says which.
+// print runs both kernels and calls between before each one, to print a heading.
 func (d *device) print(between func(what string)) {
 	k, all := must(ReportIn(d.c))(d), must(CrowdIn(d.c))(d)
 	between("report")
@@ -70,7 +71,8 @@ func compare(t *testing.T, text string) {
 
 const printEnv = "PURECUDA_TEST_PRINT"
 
-// A GPU prints to the standard output of the process, so the test on the GPU starts a process.
+// A GPU prints to the standard output of the process, so the test runs the kernels in a child
+// process.
 func TestPrintf(t *testing.T) {
 	t.Run("emulator", func(t *testing.T) {
 		var out bytes.Buffer

@@ -26,7 +26,8 @@ func get[T any](d *device, v driver.View[T]) T {
 	return x[0]
 }
 
-// Variables have the values of the source until the host or a kernel changes them, as in plain Go.
+// As in plain Go, variables have their initial values from the source until the host or a kernel
+// changes them.
 func TestVariables(t *testing.T) {
 	each(t, func(d *device) {
 		hits = gpu.Global[uint32]{}

@@ -12,7 +12,7 @@ import (
 
 const rows, cols, stride, outStride = 11, 7, 9, 13
 
-// pictures returns the memory of a picture: pixels, tables, output and counts.
+// pictures returns test data: the pixels and tables of a picture, and the output and counts.
 func pictures() (pixels []float32, a, b []int32, out []float32, counts []int32) {
 	pixels = make([]float32, rows*stride)
 	for i := range pixels {
@@ -23,7 +23,8 @@ func pictures() (pixels []float32, a, b []int32, out []float32, counts []int32) 
 
 func at[T any](b *driver.Buffer[T]) gpu.View[T] { return gpu.ViewAt[T](b.Ptr(), b.Len()) }
 
-// The host fills views in structs with addresses of buffers. They give the results of plain Go.
+// The host fills views in structs with the addresses of buffers. The kernel's results must match
+// those of plain Go.
 func TestViewsInStructs(t *testing.T) {
 	each(t, func(d *device) {
 		pixels, a, b, out, counts := pictures()
@@ -47,7 +48,8 @@ func TestViewsInStructs(t *testing.T) {
 	})
 }
 
-// A prepared launch changes a struct with views, and an index outside of a view is a fault.
+// A prepared launch can replace a struct that contains views. An index outside of a view is a
+// fault.
 func TestViewsHaveBounds(t *testing.T) {
 	each(t, func(d *device) {
 		pixels, a, b, out, counts := pictures()

@@ -16,9 +16,9 @@ import (
 
 var emulatorConfig = emulator.Config{}
 
-// draw returns special and random arguments of a function.
+// draw returns special and random arguments for a function.
 func draw(f function, random int) *arguments {
-	// The tests of ptx/gpu/math draw the same arguments.
+	// The tests of ptx/gpu/math use the same seeds and so the same arguments.
 	a, r := &arguments{}, rand.New(rand.NewPCG(1, 2))
 	other := rand.New(rand.NewPCG(3, 4))
 	special := mathtest.Special64()
@@ -64,11 +64,11 @@ func draw(f function, random int) *arguments {
 	return a
 }
 
-// where is a device of a test.
+// where is a device on which a test runs.
 type where struct {
 	gpu    bool
-	random int // arguments of each function
-	step   int // a slow measure of errors is applied to every step-th result
+	random int // number of random arguments for each function
+	step   int // slow error measurements are applied to every step-th result
 }
 
 func each(t *testing.T, test func(t *testing.T, c *driver.Context, on where)) {
@@ -90,7 +90,8 @@ func each(t *testing.T, test func(t *testing.T, c *driver.Context, on where)) {
 	})
 }
 
-// hostResults returns the bits of the results of all calls in Go, computed on all cores.
+// hostResults calls the Go function with all arguments, on all cores, and returns the bits of the
+// results.
 func hostResults(f function, a *arguments) [][2]uint64 {
 	results := make([][2]uint64, len(a.x))
 	parallel(len(a.x), func(from, to int) {
@@ -101,7 +102,7 @@ func hostResults(f function, a *arguments) [][2]uint64 {
 	return results
 }
 
-// parallel calls do for parts of the numbers below n, on all cores.
+// parallel splits the range from 0 to n into parts and calls do for each part, on all cores.
 func parallel(n int, do func(from, to int)) {
 	var wg sync.WaitGroup
 	parts := runtime.GOMAXPROCS(0)
@@ -111,14 +112,14 @@ func parallel(n int, do func(from, to int)) {
 	wg.Wait()
 }
 
-// approximate reports whether a kernel has instructions whose results on a GPU are not specified to
-// the last bit.
+// approximate reports whether a kernel contains instructions whose results on a GPU are not fully
+// specified.
 func approximate(ptx []byte, f function) bool {
 	return strings.Contains(entry(ptx, f.kernel()), ".approx.")
 }
 
-// Without fused operations, the results on a device must be those of the same source in Go, except
-// for approximate instructions on a GPU.
+// Without fused operations, a device must compute the same bits as the Go function compiled for the
+// host. Approximate instructions on a GPU are the exception.
 func TestBits(t *testing.T) {
 	list := all()
 	ptx := compile(t, text(list), true)
@@ -144,7 +145,8 @@ func TestBits(t *testing.T) {
 	})
 }
 
-// Without this, TestBits could compare kernels with nothing.
+// TestHostCalls ensures that the host functions really run, so that TestBits compares the kernels
+// with something.
 func TestHostCalls(t *testing.T) {
 	a := &arguments{}
 	a.add(-2.75, 3, 1)

@@ -12,21 +12,21 @@ import (
 	"github.com/purecuda/cuda/internal/mathtest"
 )
 
-// long selects the tests that a GPU needs minutes for.
+// long enables tests that take minutes on a GPU.
 var long = os.Getenv("PURECUDA_MATH_LONG") != ""
 
-// measure is how the error of a result is measured.
+// measure tells how to compute the error of a function's results.
 type measure struct {
-	name   string // the row in a table
+	name   string // name of the row in a table
 	f      function
 	result int
 	bound  float64
-	// error returns the error in ulps of a result for the arguments x and y.
+	// error returns the error of a result in ulps, for the arguments x and y.
 	error func(got, x, y float64) float64
 	slow  bool
 }
 
-// split returns the function and the number of the result that a name such as "Modf, fraction" means.
+// split splits a name such as "Modf, fraction" into the function and the index of the result.
 func split(name string) (function string, result int) {
 	function, which, _ := strings.Cut(name, ", ")
 	switch which {
@@ -40,7 +40,7 @@ func split(name string) (function string, result int) {
 	return function, result
 }
 
-// measures returns the measures of the functions of math32 and math.
+// measures returns the measures for the functions of math32 and math.
 func measures(t testing.TB) (narrow, wide []measure) {
 	add := func(list *[]measure, pkg, name string, bound float64, slow bool, e func(got, x, y float64) float64) {
 		fn, result := split(name)
@@ -69,13 +69,13 @@ func measures(t testing.TB) (narrow, wide []measure) {
 	return narrow, wide
 }
 
-// worst is the largest error, and the arguments that have it.
+// worst is the largest error and the arguments at which it occurs.
 type worst struct {
 	error, got, x, y float64
 }
 
-// of returns the largest error of results. A slow measure is applied to a result that differs from
-// Go's, and to every step-th one.
+// of returns the largest error among results. If the measure is slow, it is applied only to results
+// that differ from Go's and to every step-th result.
 func (m measure) of(a *arguments, got, host [][2]uint64, step int) worst {
 	var mu sync.Mutex
 	var all worst
@@ -102,7 +102,7 @@ func (m measure) of(a *arguments, got, host [][2]uint64, step int) worst {
 	return all
 }
 
-// table formats the largest errors by function, as docs/results/math.md has them.
+// table formats the largest error of each function in the style of docs/results/math.md.
 func table(title string, wide, narrow map[string]float64, order []measure) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n| function | float64 | float32 |\n|---|---|---|\n", title)
@@ -122,7 +122,7 @@ func table(title string, wide, narrow map[string]float64, order []measure) strin
 	return b.String()
 }
 
-// When operations are fused, the errors in a device's results must stay within the bounds.
+// With fused operations, the errors of a device's results must stay within the documented bounds.
 func TestErrors(t *testing.T) {
 	narrow, wide := measures(t)
 	ptx := compile(t, text(all()), false)
@@ -145,11 +145,12 @@ func TestErrors(t *testing.T) {
 	})
 }
 
-// approximation is a function of approximate instructions, with the error that its documentation states.
+// approximation is a function that uses approximate instructions, with its documented error bound.
 type approximation struct {
 	name  string
 	exact func(x, y float64) float64
-	// bound returns the largest difference from the exact result, or a NaN for arguments without a bound.
+	// bound returns the largest permitted difference from the exact result, or NaN if there is no
+	// bound for the arguments.
 	bound func(x, y, want float64) float64
 }
 
@@ -157,7 +158,7 @@ func relative(e float64) func(x, y, want float64) float64 {
 	return func(_, _, want float64) float64 { return math.Abs(want) * math.Exp2(e) }
 }
 
-// around1 is an absolute bound for x between 0.5 and 2, and a relative one elsewhere.
+// around1 returns a bound that is absolute for x between 0.5 and 2, and relative elsewhere.
 func around1(absolute, rel float64) func(x, y, want float64) float64 {
 	return func(x, _, want float64) float64 {
 		if x > 0.5 && x < 2 {
@@ -176,7 +177,7 @@ func withinPi(e float64) func(x, y, want float64) float64 {
 	}
 }
 
-// flushed is a bound only where neither the argument nor the result is subnormal.
+// flushed restricts a bound to cases in which neither the arguments nor the result are subnormal.
 func flushed(bound func(x, y, want float64) float64) func(x, y, want float64) float64 {
 	return func(x, y, want float64) float64 {
 		if math.Abs(x) < 0x1p-126 && x != 0 || math.Abs(want) < 0x1.000002p-126 && want != 0 {
@@ -230,7 +231,7 @@ var approximations = []approximation{
 	{"gpu.ApproxRsqrtFTZ", one(func(x float64) float64 { return 1 / math.Sqrt(x) }), flushed(relative(-22.9))},
 }
 
-// The errors of approximate instructions must be within the bounds that the documentation states.
+// The errors of approximate instructions must be within the documented bounds.
 func TestApproximations(t *testing.T) {
 	ptx := compile(t, text(all()), false)
 	each(t, func(t *testing.T, c *driver.Context, on where) {
@@ -238,7 +239,7 @@ func TestApproximations(t *testing.T) {
 		for _, ap := range approximations {
 			f := find(t, ap.name)
 			a := draw(f, on.random)
-			var most, at, atY float64 // as parts of the bound
+			var most, at, atY float64 // the largest error as a fraction of the bound, and its arguments
 			for i, bits := range d.call(f, a) {
 				got, _ := f.float(0, bits[0])
 				want := ap.exact(a.x[i], a.y[i])
@@ -250,7 +251,7 @@ func TestApproximations(t *testing.T) {
 				case got-got != 0 && math.Abs(want) > math.MaxFloat32*(1-0x1p-10):
 					continue
 				}
-				// Half of the smallest number is a rounding error.
+				// Half of the smallest subnormal number is an unavoidable rounding error.
 				if e := math.Abs(got-want) / (bound + 0x1p-149); e > most || e != e {
 					most, at, atY = e, a.x[i], a.y[i]
 				}

@@ -15,9 +15,10 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx"
 )
 
-// everyText returns kernels that measure errors of float32 functions with one argument on the device,
-// against the float64 function. Its error is below 2^-51, which is negligible for a float32. Each
-// thread writes its largest error and the argument.
+// everyText returns kernels that measure the errors of one-argument float32 functions on the
+// device, relative to the float64 functions. The error of the float64 functions is below 2^-51,
+// which is negligible here. Each thread writes the largest error it finds and the corresponding
+// argument.
 func everyText(list []measure) string {
 	var b strings.Builder
 	b.WriteString(`package mathtest
@@ -74,7 +75,8 @@ func want%d(x float64) float64 {
 	return b.String()
 }
 
-// everyMeasures returns the measures of functions with one argument, and approximations to compare with.
+// everyMeasures returns the measures of the one-argument functions, and approximations for
+// comparison.
 func everyMeasures(t testing.TB) (list []measure) {
 	narrow, _ := measures(t)
 	for _, m := range narrow {
@@ -93,8 +95,8 @@ func everyMeasures(t testing.TB) (list []measure) {
 	return list
 }
 
-// TestEvery measures the errors of float32 functions with one argument where the function runs. On a
-// GPU with PURECUDA_MATH_LONG set, it takes every float32.
+// TestEvery measures the errors of one-argument float32 functions on the device that evaluates
+// them. On a GPU with PURECUDA_MATH_LONG set, it covers every float32 value.
 func TestEvery(t *testing.T) {
 	list := everyMeasures(t)
 	out, err := go2ptx.Compile(go2ptx.Config{Package: go2ptx.Package{Path: "mathtest", GoVersion: "1.25", Files: []go2ptx.File{
@@ -138,7 +140,7 @@ func TestEvery(t *testing.T) {
 	})
 }
 
-// every runs a kernel of everyText.
+// every runs kernel i of everyText.
 func (d *device) every(i, threads int, step uint32, n int) worst {
 	d.t.Helper()
 	worsts, at := make([]float64, threads), make([]uint32, threads)
@@ -151,7 +153,7 @@ func (d *device) every(i, threads int, step uint32, n int) worst {
 	var most worst
 	for k, e := range worsts {
 		if e > most.error || e != e || e == most.error && e > 0 && float64(at[k]) < most.got {
-			// The order of equal errors is that of the bits.
+			// Break ties by the bits of the argument, so that the result is deterministic.
 			most = worst{error: e, got: float64(at[k]), x: float64(math.Float32frombits(at[k]))}
 		}
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx"
 )
 
-// text returns a package with a kernel for each function. A kernel has slices of arguments (x, y and z
-// of floats, n of integers) and of the bits of results.
+// text returns a package with a kernel for each function. The kernels receive slices of arguments
+// (floats in x, y and z, integers in n) and write the bits of the results to other slices.
 func text(list []function) string {
 	var b strings.Builder
 	b.WriteString(`package kernels
@@ -90,14 +90,14 @@ func compile(t testing.TB, text string, noFMA bool) []byte {
 	return out.PTX
 }
 
-// entry returns the text of a kernel.
+// entry returns the PTX of a single kernel.
 func entry(ptx []byte, kernel string) string {
 	_, after, _ := strings.Cut(string(ptx), ".entry "+kernel+"(")
 	body, _, _ := strings.Cut(after, "\n}")
 	return body
 }
 
-// arguments are the arguments of calls. Float32 arguments are float64 numbers too.
+// arguments are the arguments of calls. Those for float32 functions are stored as float64 values.
 type arguments struct {
 	x, y, z []float64
 	n       []int
@@ -111,7 +111,8 @@ func (a *arguments) add(x, y, z float64) {
 	a.x, a.y, a.z, a.n = append(a.x, x), append(a.y, y), append(a.z, z), append(a.n, n)
 }
 
-// host returns the bits of the results of call i in Go. NaNs are one class.
+// host performs call i in Go and returns the bits of the results. All NaNs are mapped to the same
+// bits.
 func (f function) host(a *arguments, i int) (bits [2]uint64) {
 	var args []reflect.Value
 	floats := [][]float64{a.x, a.y, a.z}
@@ -146,7 +147,7 @@ func (f function) host(a *arguments, i int) (bits [2]uint64) {
 	return bits
 }
 
-// class returns the bits of result k, or the same bits for each NaN.
+// class returns the bits of result k, or a fixed value if it is a NaN.
 func (f function) class(k int, bits uint64) uint64 {
 	if k < f.t.NumOut() {
 		x, ok := f.float(k, bits)
@@ -161,7 +162,7 @@ func (f function) class(k int, bits uint64) uint64 {
 	return bits
 }
 
-// float returns result k as a number, and whether it is a float.
+// float returns result k as a number. It returns false if the result is not a float.
 func (f function) float(k int, bits uint64) (float64, bool) {
 	switch f.t.Out(k).Kind() {
 	case reflect.Float32:
@@ -172,13 +173,13 @@ func (f function) float(k int, bits uint64) (float64, bool) {
 	return float64(int64(bits)), false
 }
 
-// slice is a slice as a kernel's parameter.
+// slice has the memory layout of a slice in kernel parameters.
 type slice struct {
 	ptr      driver.CUdeviceptr
 	len, cap int64
 }
 
-// device runs kernels of a module.
+// device runs the kernels of a module on a device.
 type device struct {
 	t testing.TB
 	c *driver.Context
@@ -213,7 +214,8 @@ func upload[T any](d *device, x []T) (slice, *driver.Buffer[T]) {
 	return slice{b.Ptr(), int64(b.Len()), int64(b.Len())}, b
 }
 
-// call returns the bits of the results of all calls. NaNs are one class.
+// call performs all calls on the device and returns the bits of the results. All NaNs are mapped to
+// the same bits.
 func (d *device) call(f function, a *arguments) [][2]uint64 {
 	d.t.Helper()
 	var args []any
@@ -261,7 +263,7 @@ func (d *device) call(f function, a *arguments) [][2]uint64 {
 
 const block = 256
 
-// run runs a kernel with at least n threads.
+// run launches a kernel with at least n threads.
 func (d *device) run(kernel string, n int, args ...any) {
 	d.t.Helper()
 	k, err := d.m.Kernel(kernel)

@@ -18,7 +18,7 @@ import (
 	"github.com/purecuda/cuda/ptx/num"
 )
 
-// functions lists what the tests compile. The names in kernels are those of the functions.
+// functions lists the functions to compile. The kernels have the same names as the functions.
 var functions = []any{
 	math32.Abs, math32.Acos, math32.Acosh, math32.Asin, math32.Asinh, math32.Atan, math32.Atan2, math32.Atanh, math32.Cbrt, math32.Ceil,
 	math32.Copysign, math32.Cos, math32.Cosh, math32.Cospi, math32.Dim, math32.Erf, math32.Erfc, math32.Exp, math32.Exp2, math32.Expm1,
@@ -43,13 +43,13 @@ var functions = []any{
 	num.Max[float32], num.Min[float32], num.Max[float64], num.Min[float64],
 }
 
-// function is a function as a kernel.
+// function describes a function under test.
 type function struct {
 	pkg, name string // such as math32 and Sin
 	f         reflect.Value
 	t         reflect.Type
-	wide      bool // of float64
-	floats    int  // arguments that are floats
+	wide      bool // whether it computes in float64
+	floats    int  // number of floating-point arguments
 }
 
 func (f function) kernel() string {
@@ -61,14 +61,14 @@ func (f function) kernel() string {
 
 func (f function) String() string { return f.pkg + "." + f.name }
 
-// all returns the functions in the order of the list.
+// all returns descriptions of the listed functions, in order.
 func all() []function {
 	var list []function
 	for _, f := range functions {
 		v := reflect.ValueOf(f)
 		path := runtime.FuncForPC(v.Pointer()).Name()
 		pkg, name, _ := strings.Cut(path[strings.LastIndexByte(path, '/')+1:], ".")
-		name, _, _ = strings.Cut(name, "[") // of an instance
+		name, _, _ = strings.Cut(name, "[") // remove the type arguments of an instance
 		fn := function{pkg: pkg, name: name, f: v, t: v.Type()}
 		fn.wide = pkg == "math" || pkg == "num" && fn.t.In(0).Kind() == reflect.Float64
 		for i := range fn.t.NumIn() {
@@ -91,7 +91,7 @@ func find(t testing.TB, name string) function {
 	return list[i]
 }
 
-// exported returns the exported functions of a package that have a prefix.
+// exported returns the exported functions of a package whose names have the given prefix.
 func exported(t *testing.T, pkg string, source embed.FS, prefix string) (names []string) {
 	files, err := fs.Glob(source, "*.go")
 	if err != nil {
@@ -118,7 +118,7 @@ func exported(t *testing.T, pkg string, source embed.FS, prefix string) (names [
 	return names
 }
 
-// No exported function may be missing in the list.
+// The list must contain all exported functions.
 func TestListIsComplete(t *testing.T) {
 	want := slices.Concat(exported(t, "math", gpumath.Source, ""), exported(t, "math32", math32.Source, ""), exported(t, "gpu", gpu.Source, "Approx"))
 	var have []string

@@ -1,4 +1,4 @@
-// Package linked contains kernels that call functions of another PTX file.
+// Package linked contains kernels that call functions defined in another PTX file.
 package linked
 
 import (
@@ -12,17 +12,17 @@ import (
 var (
 	mix = gpu.Extern("mix.ptx", "mix32", func(a, b uint32) uint32 { return bits.RotateLeft32(a, 5) ^ b })
 
-	// addTo adds x and returns whether the sum is above 100.
+	// addTo adds x to *p and reports whether the sum exceeds 100.
 	addTo = gpu.Extern("mix.ptx", "add_to", func(p *float64, x int8) bool {
 		*p += float64(x)
 		return *p > 100
 	})
 
-	// nothing cannot run as plain Go.
+	// nothing has no Go implementation, so it only runs on a device.
 	nothing = gpu.Extern[func()]("mix.ptx", "nothing", nil)
 )
 
-// scramble mixes the elements of x, and counts in above the sums over 100.
+// scramble mixes the bits of the elements of x, and counts the sums over 100 in above.
 //
 //gpu:kernel block=64
 func scramble(t gpu.Thread, x []uint32, sums []float64, above []int32, call bool) {

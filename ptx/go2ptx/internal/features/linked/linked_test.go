@@ -44,7 +44,7 @@ func input() ([]uint32, []float64, []int32) {
 	return x, sums, above
 }
 
-// The launcher links the kernel with mix.ptx. The second launcher finds the linked code.
+// The first launcher links the kernels with mix.ptx. The second one must reuse the linked module.
 func TestFunctionsOfOtherPTX(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		s, err := c.NewStream()
@@ -65,7 +65,7 @@ func TestFunctionsOfOtherPTX(t *testing.T) {
 	})
 }
 
-// Faults of linked kernels are found.
+// Failed checks in linked kernels must be reported.
 func TestLinkedKernelsReportFaults(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		s, err := c.NewStream()
