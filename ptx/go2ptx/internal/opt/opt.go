@@ -43,6 +43,7 @@ var sequence = []pass{
 	{"gvn", numberValues},
 	{"checks", removeChecks},
 	{"divide", divideByConstants},
+	{"differences", splitDifferences},
 	{"simplify", simplify},
 	{"fma", contract},
 	{"cfg", simplifyCFG},

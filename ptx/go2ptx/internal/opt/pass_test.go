@@ -1,6 +1,7 @@
 package opt_test
 
 import (
+	"encoding/binary"
 	"math"
 	"strings"
 	"testing"
@@ -249,4 +250,84 @@ func TestNegationHasItsOwnOperands(t *testing.T) {
 	b.Store(ir.M32, p, 24, b.Op(ir.OpSelect, ir.TI32, not, b.Load(ir.M32, p, 28), b.I32(4)))
 	b.B.Ret()
 	counts(t, optimised(t, b.F), map[string]int{"icmp.ugt": 1, "icmp.ule": 1, "icmp.uge": 0})
+}
+
+// No difference of integers is subtracted, unless it has another use.
+func TestDifferences(t *testing.T) {
+	load := func(b *irtest.Builder, at int64) *ir.Value { return b.Load(ir.M64, b.Param(0), 8*at) }
+	sub := func(b *irtest.Builder, x, y *ir.Value) *ir.Value { return b.Op(ir.OpSub, x.Type, x, y) }
+	for _, c := range []struct {
+		name             string
+		build            func(b *irtest.Builder) *ir.Value
+		subtract, change int
+	}{
+		{"a-(b-c)", func(b *irtest.Builder) *ir.Value {
+			return sub(b, load(b, 1), sub(b, load(b, 2), load(b, 3)))
+		}, 1, 1},
+		{"a-(b-(c-d))", func(b *irtest.Builder) *ir.Value {
+			return sub(b, load(b, 1), sub(b, load(b, 2), sub(b, load(b, 3), load(b, 4))))
+		}, 2, 1},
+		{"a-(b-(c-(d-e)))", func(b *irtest.Builder) *ir.Value {
+			return sub(b, load(b, 1), sub(b, load(b, 2), sub(b, load(b, 3), sub(b, load(b, 4), load(b, 5)))))
+		}, 2, 2},
+		{"32 bits", func(b *irtest.Builder) *ir.Value {
+			x := sub(b, b.Load(ir.M32, b.Param(0), 8), sub(b, b.Load(ir.M32, b.Param(0), 16), b.Load(ir.M32, b.Param(0), 24)))
+			return b.Op(ir.OpSExt32, ir.TI64, x)
+		}, 1, 1},
+		{"(a-b)-c", func(b *irtest.Builder) *ir.Value {
+			return sub(b, sub(b, load(b, 1), load(b, 2)), load(b, 3))
+		}, 2, 0},
+		{"used again", func(b *irtest.Builder) *ir.Value {
+			x := sub(b, load(b, 2), load(b, 3))
+			b.Store(ir.M64, b.Param(0), 48, x)
+			return sub(b, load(b, 1), x)
+		}, 2, 0},
+		{"x-x where x is a difference", func(b *irtest.Builder) *ir.Value {
+			x := sub(b, load(b, 2), load(b, 3))
+			return sub(b, x, x)
+		}, 0, 0},
+		{"another block", func(b *irtest.Builder) *ir.Value {
+			x := sub(b, load(b, 2), load(b, 3))
+			next, end := b.Block(), b.Block()
+			b.B.If(b.Cmp(ir.SLt, load(b, 4), b.I64(1)), next, end)
+			b.Set(end)
+			b.B.Ret()
+			b.Set(next)
+			return sub(b, load(b, 1), x)
+		}, 1, 1},
+	} {
+		value := func(optimise bool) int64 {
+			m := &ir.Module{}
+			b := irtest.Kernel(m, "k", ir.MPtr)
+			b.Store(ir.M64, b.Param(0), 0, c.build(b))
+			b.B.Ret()
+			if optimise {
+				counts, err := opt.Run(b.F, opt.Options{Verify: true})
+				if err != nil {
+					t.Fatal(err)
+				}
+				text := b.F.String()
+				for _, x := range counts {
+					if x.Pass == "differences" && x.N != c.change {
+						t.Errorf("%s: %d changes, want %d\n%s", c.name, x.N, c.change, text)
+					}
+				}
+				if n := strings.Count(text, "sub "); n != c.subtract {
+					t.Errorf("%s: %d differences, want %d\n%s", c.name, n, c.subtract, text)
+				}
+			}
+			x := irtest.New(m)
+			p := x.Alloc(64)
+			for i, v := range []uint64{0, 5, 0xffff_ffff, 0, 1 << 63, 7, 9} {
+				binary.LittleEndian.PutUint64(x.Memory[p+8*int64(i):], v)
+			}
+			if _, err := x.Call(b.F, []int64{p}); err != nil {
+				t.Fatal(err)
+			}
+			return int64(binary.LittleEndian.Uint64(x.Memory[p:]))
+		}
+		if plain, optimised := value(false), value(true); plain != optimised {
+			t.Errorf("%s: %#x, without passes %#x", c.name, optimised, plain)
+		}
+	}
 }

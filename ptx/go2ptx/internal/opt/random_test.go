@@ -109,6 +109,9 @@ func (g *generator) expression(t ir.Type, depth int) *ir.Value {
 		}
 		return g.Op(ir.OpNot, t, arg(t))
 	}
+	if g.r.IntN(8) == 0 {
+		return g.Op(ir.OpSub, t, arg(t), g.Op(ir.OpSub, t, arg(t), arg(t)))
+	}
 	return g.Op(intOps[g.r.IntN(len(intOps))], t, arg(t), arg(t))
 }
 
@@ -281,7 +284,7 @@ func TestRandom(t *testing.T) {
 			}
 		}
 	})
-	for _, name := range []string{"cfg", "sroa", "simplify", "gvn", "checks", "select", "licm", "divide", "dce"} {
+	for _, name := range []string{"cfg", "sroa", "simplify", "gvn", "checks", "select", "licm", "divide", "differences", "dce"} {
 		if total[name] < 100 {
 			t.Errorf("pass %s changed %d things", name, total[name])
 		}

@@ -183,7 +183,12 @@ func (g *gen) intExpr(t typ, depth int) string {
 	case 0, 1, 2:
 		return fmt.Sprintf("(%s + %s)", a, g.operand(t, depth-1))
 	case 3, 4:
-		return fmt.Sprintf("(%s - %s)", a, g.operand(t, depth-1))
+		b := g.operand(t, depth-1)
+		if g.chance(30) {
+			g.use("a difference that is subtracted")
+			b = fmt.Sprintf("(%s - %s)", b, g.atom(t))
+		}
+		return fmt.Sprintf("(%s - %s)", a, b)
 	case 5, 6:
 		return fmt.Sprintf("(%s * %s)", a, g.operand(t, depth-1))
 	case 7:
