@@ -39,6 +39,10 @@ var unary = map[ir.Op]string{
 
 func (x *fn) value(v *ir.Value) {
 	x.loc(v.Pos)
+	if v.Op == ir.OpMulHiU && v.Type.Kind == ir.I32 {
+		x.mulHi32(v)
+		return
+	}
 	if b, ok := binaries[v.Op]; ok {
 		x.op(b.name+b.types[v.Type.Kind], x.reg(v), x.operand(v.Args[0]), x.operand(v.Args[1]))
 		return
@@ -57,6 +61,16 @@ func (x *fn) value(v *ir.Value) {
 	default:
 		x.other(v)
 	}
+}
+
+// mulHi32 computes the upper half of an unsigned product from the whole product. Ptxas 12.4 and 13.0
+// merge mul.hi.u32 with a subtraction of its zero-extended result: mul.hi.u32 h, a, b; cvt.u64.u32 w, h;
+// sub.s64 d, w, c. The merged code loses the carry if the lower word of c is 0, and d is then 2^32 too
+// small. Ptxas also finds the pattern through moves and local memory, so mul.hi.u32 is never emitted.
+func (x *fn) mulHi32(v *ir.Value) {
+	product, low := x.temp(ir.I64), x.temp(ir.I32)
+	x.op("mul.wide.u32", product, x.operand(v.Args[0]), x.operand(v.Args[1]))
+	x.op("mov.b64", build.Vec(low, x.reg(v)), product)
 }
 
 func (x *fn) integer(v *ir.Value) {

@@ -1,0 +1,33 @@
+package features
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/purecuda/cuda/ptx/gpu"
+)
+
+// The difference of the upper half of a product and a number whose lower word is 0 is right. Ptxas would
+// lose a carry there if the compiler emitted mul.hi.u32.
+func TestUpperHalfMinusMultipleOf2To32(t *testing.T) {
+	each(t, func(d *device) {
+		x, y := make([]uint32, 300), make([]int64, 300)
+		for i := range x {
+			x[i] = uint32(i) * 0x9e3779b9
+			y[i] = int64(i%5-2) << 32
+			if i%3 == 0 {
+				y[i] += int64(i % 7)
+			}
+		}
+		want := make([]int64, 6*len(x))
+		for _, factor := range []uint32{0, 1, 0x80000000, 0xfffffffe, 0xffffffff} {
+			out := upload(d, make([]int64, len(want))...)
+			k := must(DifferencesIn(d.c))(d)
+			noError(d, k.Do(d.s, k.Grid(len(x)), upload(d, x...).All(), upload(d, y...).All(), out.All(), factor))
+			noError(d, gpu.Run(gpu.D1(5), gpu.D1(64), func(t gpu.Thread) { differences(t, x, y, want, factor) }))
+			if got := download(d, out); !slices.Equal(got, want) {
+				d.Errorf("factor %#x: the differences are %#x, want %#x", factor, got, want)
+			}
+		}
+	})
+}
