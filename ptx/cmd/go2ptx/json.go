@@ -8,8 +8,8 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx"
 )
 
-// result is what -json prints. Programs compare Format, which changes when other fields change their
-// meaning.
+// result is the output of -json. Programs must check Format, which is incremented when the meaning
+// of existing fields changes.
 type result struct {
 	Format int
 	Errors []problem
@@ -17,12 +17,13 @@ type result struct {
 }
 
 type problem struct {
-	File         string // path; of a file of this library, the name
+	File         string // path, or just the file name for files of this library
 	Line, Column int
 	Message      string
 }
 
-// printJSON prints what the command found. The error is returned if it is none of that.
+// printJSON prints the command's results. It returns err if err cannot be represented in the
+// output.
 func (c *command) printJSON(out io.Writer, err error) error {
 	r := result{Format: 1, Errors: []problem{}, Stale: []string{}}
 	var list go2ptx.Errors

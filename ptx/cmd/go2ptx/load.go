@@ -18,13 +18,13 @@ import (
 
 // loader reads packages from disk.
 type loader struct {
-	dir       string // of the main package, absolute
-	root      string // of its module
-	module    string // path of its module; empty if there is none
-	name      string // of the main package
+	dir       string // directory of the main package, absolute
+	root      string // directory of its module
+	module    string // path of its module, or empty
+	name      string // name of the main package
 	main      go2ptx.Package
-	generated string            // path of the file that go2ptx generated before
-	paths     map[string]string // file names in positions to paths
+	generated string            // path of the existing generated file
+	paths     map[string]string // maps file names in positions to paths
 }
 
 func newLoader(dir string) (*loader, error) {
@@ -77,7 +77,7 @@ func (l *loader) scan(dir string) error {
 	return nil
 }
 
-// findModule finds the go.mod above the package, and returns the Go version in it.
+// findModule finds the go.mod above the package and returns the Go version it specifies.
 func (l *loader) findModule() (version string, err error) {
 	for dir := l.dir; ; dir = filepath.Dir(dir) {
 		data, err := os.ReadFile(filepath.Join(dir, "go.mod"))
@@ -103,7 +103,7 @@ func (l *loader) findModule() (version string, err error) {
 	}
 }
 
-// read reads the Go files of a folder. prefix begins their names in positions.
+// read reads the Go files of a directory. The file names in positions start with prefix.
 func (l *loader) read(dir, path, prefix string) (go2ptx.Package, error) {
 	p := go2ptx.Package{Path: path}
 	entries, err := os.ReadDir(dir)
@@ -125,16 +125,16 @@ func (l *loader) read(dir, path, prefix string) (go2ptx.Package, error) {
 	return p, nil
 }
 
-// listed is what go list prints about a package.
+// listed is the output of go list for a package.
 type listed struct {
 	Dir    string
 	Module *struct{ Path, Dir, GoVersion string }
 	Error  *struct{ Err string }
 }
 
-// resolve returns an imported package. The go command finds it, with the replacements and versions
-// of go.mod. Without the go command, packages of the main module, of its vendor folder and of the Go
-// distribution are found.
+// resolve returns the source of an imported package. It runs the go command, which takes the
+// replacements and versions in go.mod into account. If there is no go command, resolve finds only
+// packages of the main module, of its vendor directory and of the Go distribution.
 func (l *loader) resolve(path string) (go2ptx.Package, error) {
 	cmd := exec.Command("go", "list", "-e", "-json=Dir,Module,Error", "--", path)
 	cmd.Dir = l.dir
@@ -163,8 +163,8 @@ func (l *loader) resolve(path string) (go2ptx.Package, error) {
 	return l.imported(p, path)
 }
 
-// imported reads a package. Files of the main module are named relative to it, others by the import
-// path.
+// imported reads a package. Names of files in the main module are relative to the module. Other
+// files are named by import path.
 func (l *loader) imported(p listed, path string) (go2ptx.Package, error) {
 	prefix, version := path+"/", ""
 	if rel, err := filepath.Rel(l.root, p.Dir); err == nil && l.module != "" && (path == l.module || strings.HasPrefix(path, l.module+"/")) {
@@ -195,13 +195,13 @@ func (l *loader) find(path string) string {
 	return ""
 }
 
-// line is position without a column.
+// line formats a position without the column.
 func (l *loader) line(p token.Position) string {
 	p.Column = 0
 	return l.position(p)
 }
 
-// position returns a place with the file's path relative to the working directory.
+// position formats a position, with the file's path relative to the working directory.
 func (l *loader) position(p token.Position) string {
 	if p.Filename == "" {
 		return ""

@@ -1,39 +1,40 @@
-// Go2ptx compiles kernels that are written in Go to PTX, and generates the Go that launches them. To
-// use it, write this line into a file of the package with the kernels:
+// Go2ptx compiles kernels that are written in Go to PTX, and generates Go code that launches them.
+// To use it, add this line to a file of the package that contains the kernels:
 //
 //	//go:generate go run github.com/purecuda/cuda/ptx/cmd/go2ptx
 //
-// For a package heat, go generate then writes heat_gpu.go and heat_gpu.ptx, which are committed. In
-// package main, the names are main_gpu.go and main_gpu.ptx. A kernel is a function with a directive:
+// For a package heat, go generate then writes heat_gpu.go and heat_gpu.ptx. Commit both files. For
+// package main, the names are main_gpu.go and main_gpu.ptx. A kernel is a function with a
+// directive:
 //
 //	//gpu:kernel block=256
 //	func step(t gpu.Thread, next, now []float32, width int, k float32) {
 //
-// Its launcher has the name in upper case:
+// Its launcher has the function's name with an upper-case first letter:
 //
 //	step, err := StepIn(ctx)
 //	err = step.Do(stream, step.Grid(n), next.All(), now.All(), width, k)
 //
-// A slice is passed as a driver.View, a struct by value.
+// A slice is passed as a driver.View, and a struct is passed by value.
 //
 // # Directives
 //
-// The options of gpu:kernel, in any order:
+// The options of gpu:kernel can be in any order:
 //
-//	block=256      the size of a block: 256, 16x16 or 8x8x8. Launches with another size fail
-//	maxblock=256   instead of block: the largest number of threads in a block
-//	cluster=2      the size of a cluster, in blocks: 2, 2x2 or 2x2x2
-//	minblocks=2    the number of blocks that should be resident on a multiprocessor
-//	regs=64        the largest number of registers of a thread
+//	block=256      the size of a block: 256, 16x16 or 8x8x8. Launches with another size fail.
+//	maxblock=256   instead of block: the maximum number of threads in a block
+//	cluster=2      the size of a cluster in blocks: 2, 2x2 or 2x2x2
+//	minblocks=2    the minimum number of blocks that should be resident on a multiprocessor
+//	regs=64        the maximum number of registers per thread
 //	shared=4096    bytes of dynamic shared memory
-//	restrict       no two slices or pointers overlap, if the kernel writes one of them
-//	restrict=a,b   the memory of these parameters overlaps no other parameter's
-//	trap           a failed check ends the context, instead of leaving a record
+//	restrict       slices and pointers that the kernel writes to do not overlap any others
+//	restrict=a,b   the memory of these parameters does not overlap that of any other parameter
+//	trap           a failed check ends the context instead of writing a record
 //	fma=off        multiplications and additions are not fused
-//	name=n         the name in the PTX, by default the name of the function
-//	launcher=N     the launcher's type, by default the function's name in upper case
+//	name=n         the name in the PTX; the default is the name of the function
+//	launcher=N     the launcher's type; the default is the function's name, exported
 //
-// Other directives of functions:
+// Other directives for functions:
 //
 //	//gpu:instance float32 num.F16   instances of a generic kernel, separated by spaces
 //	//gpu:instance float32,int32     the same with two type parameters
@@ -42,29 +43,30 @@
 //
 // The page docs/kernels-language.md describes what a kernel may contain.
 //
-// Go2ptx reads only what the kernels reach. It works while the generated files are absent or stale,
-// and while other code of the package does not compile.
+// Go2ptx reads only the code that kernels use. It therefore works even if the generated files are
+// missing or out of date, or if other code in the package does not compile.
 //
 // # Stale code
 //
-// With -check, go2ptx writes nothing and fails if the files differ from what it would write. It uses
-// the flags with which the files were generated. CheckKernels of package driver/cudatest does the
-// same in a test.
+// With -check, go2ptx writes nothing and fails if the existing files differ from what it would
+// write. It uses the flags with which the files were generated. In tests, CheckKernels of package
+// driver/cudatest does the same.
 //
-// With -json, it also prints errors and files that are not up to date as JSON, for programs. The
+// With -json, it also prints errors and the names of stale files as JSON, for use by programs. The
 // checker ptx/cmd/go2ptxvet reports them in go vet.
 //
 // # Explanations
 //
-// With -explain, go2ptx writes no files and prints what it did, by line: checks that remain in the
-// code, vector accesses, multiplications and additions that were fused, variables in local memory,
-// calls that are not inlined, integer divisions and float64 arithmetic. The line of a kernel has its
-// totals.
+// With -explain, go2ptx writes no files. It prints remarks about source lines: checks that remain
+// in the code, vector accesses, fused multiplications and additions, variables in local memory,
+// calls that are not inlined, integer divisions and float64 arithmetic. The remark at the line of a
+// kernel contains its totals.
 //
-// Only the driver's compiler knows registers and spills. With -resources, go2ptx loads the code with
-// the driver of this machine. For each kernel, it prints the device, the registers of a thread, local
-// and shared memory in bytes, and the largest block. Local memory that exceeds the variables in the
-// PTX is for spilled registers and the stack. Both options use the flags of the generated file.
+// Register counts and spills are determined by the driver's compiler. With -resources, go2ptx loads
+// the code with the driver of this machine. For each kernel, it prints the device, the registers
+// per thread, local and shared memory in bytes, and the maximum block size. Local memory beyond the
+// variables in the PTX is used for spilled registers and the stack. Both options use the flags in
+// the generated file.
 package main
 
 import (
@@ -174,10 +176,10 @@ func (c *command) parse(args []string) error {
 	return nil
 }
 
-// note is the beginning of the comment with the flags in a generated file.
+// note is the prefix of the comment that records the flags in a generated file.
 const note = "Flags "
 
-// note returns the flags that change the output, so that -check can use them.
+// note returns the flags that affect the output, so that -check can use them again.
 func (c *command) note() string {
 	var list []string
 	for _, name := range []string{"target", "fma", "nobounds", "trap", "lineinfo", "tags"} {
@@ -277,15 +279,15 @@ func check(files []file) error {
 	return nil
 }
 
-// staleError lists the generated files that are not up to date.
+// staleError lists the generated files that are out of date.
 type staleError []string
 
 func (e staleError) Error() string {
 	return fmt.Sprintf("not up to date: %s; run go generate", strings.Join(e, ", "))
 }
 
-// flagsOf finds the generated file and adopts the flags in its header, unless the command line has
-// flags that change the output.
+// flagsOf finds the generated file and uses the flags in its header, unless the command line
+// contains flags that affect the output.
 func (c *command) flagsOf() error {
 	path := c.output
 	if path == "" {
@@ -296,7 +298,7 @@ func (c *command) flagsOf() error {
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil // reported as not up to date
+		return nil // will be reported as out of date
 	}
 	head, _, _ := strings.Cut(string(data), "\npackage ")
 	for _, line := range strings.Split(head, "\n") {
@@ -312,7 +314,7 @@ func (c *command) flagsOf() error {
 	return nil
 }
 
-// report prints errors with positions that are relative to the working directory.
+// report prints errors with positions relative to the working directory.
 func (c *command) report(w io.Writer, err error) {
 	var list go2ptx.Errors
 	if !errors.As(err, &list) {

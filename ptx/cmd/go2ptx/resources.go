@@ -7,8 +7,8 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx"
 )
 
-// resources loads the PTX with a driver and prints what the driver's compiler allocated for each
-// kernel. Each line names the device, because another device has other numbers.
+// resources loads the PTX with a driver and prints the resources that the driver's compiler has
+// allocated for each kernel. Each line includes the device, because the numbers depend on it.
 func (c *command) resources(out io.Writer, res *go2ptx.Output) (err error) {
 	d, err := c.open()
 	if err != nil {

@@ -31,7 +31,8 @@ func histogram(t gpu.Thread, counts []uint32, x []uint8) {
 }
 `
 
-// The numbers are those of the driver that compiles the code, and the line names its device.
+// The numbers must be those of the driver that compiles the code, and the line must contain its
+// device.
 func TestResources(t *testing.T) {
 	dir := module(t, histogram)
 	gputest.EachDriver(t, func(t *testing.T, d *driver.Driver) {

@@ -1,5 +1,5 @@
-// Go2ptxvet reports what go2ptx would report about kernels that are written in Go: code that a kernel
-// cannot use, errors in directives, and generated files that are not up to date. Install it with
+// Go2ptxvet reports problems in kernels that are written in Go: code that kernels cannot use,
+// errors in directives, and generated files that are out of date. Install it with
 //
 //	go install github.com/purecuda/cuda/ptx/cmd/go2ptxvet@latest
 //
@@ -7,13 +7,13 @@
 //
 //	go vet -vettool=$(which go2ptxvet) ./...
 //
-// An editor shows its reports if it runs go vet with this flag. Package kernels has the analyzer for
-// other programs.
+// Editors show its reports if they run go vet with this flag. Package kernels provides the analyzer
+// for use in other programs.
 //
-// The compiler itself is not a part of this program. In a package with kernels, the analyzer runs the
-// go2ptx of the library's version in the module of that package. It therefore reports what go generate
-// would report, whichever version of go2ptxvet is installed. If that go2ptx is too old or too new to
-// be understood, there is one report, which says so.
+// The compiler itself is not part of this program. In a package with kernels, the analyzer runs the
+// go2ptx command from the version of this library that the package's module requires. It therefore
+// reports the same problems as go generate, whichever version of go2ptxvet is installed. If the two
+// versions are incompatible, the only report says so.
 package main
 
 import (

@@ -1,12 +1,11 @@
-// Command ptxinfo describes PTX files. It prints the required driver and device, the
-// kernels with parameters, memory and a register estimate, the variables, and the
-// undefined symbols.
+// Command ptxinfo describes PTX files. It prints the required driver and device, the kernels with
+// their parameters, memory and estimated registers, the variables, and the undefined symbols.
 //
 //	go run github.com/purecuda/cuda/ptx/cmd/ptxinfo [-driver 12.4] [-device 8.6] FILE...
 //
-// The command exits with status 1 if package isa reports code that NVIDIA's compiler
-// would reject. With -driver or -device it also checks whether that driver accepts the
-// file for that device, and exits with 1 if not. The file "-" is standard input.
+// The command exits with status 1 if package isa reports code that NVIDIA's compiler would reject.
+// With -driver or -device, it also checks whether that driver would accept the file for that
+// device, and exits with status 1 if not. The file "-" is standard input.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Package kernels has an analyzer that checks kernels in Go with the compiler go2ptx.
+// Package kernels provides an analyzer that checks kernels in Go with the compiler go2ptx.
 package kernels
 
 import (
@@ -15,8 +15,8 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// Analyzer reports errors of go2ptx in packages with kernels, at the places at which go2ptx reports
-// them. It starts the go command in the folder of the package.
+// Analyzer reports the errors of go2ptx in packages with kernels, at the positions given by go2ptx.
+// It runs the go command in the directory of the package.
 var Analyzer = &analysis.Analyzer{
 	Name: "go2ptx",
 	Doc:  "report what the compiler of kernels rejects, and generated files that are not up to date",
@@ -24,10 +24,10 @@ var Analyzer = &analysis.Analyzer{
 	Run:  run,
 }
 
-// format is the version of the output of go2ptx -json that this analyzer understands.
+// format is the version of the go2ptx -json output that this analyzer supports.
 const format = 1
 
-// output is what go2ptx -json prints.
+// output is the output of go2ptx -json.
 type output struct {
 	Format int
 	Errors []problem
@@ -54,7 +54,7 @@ func run(pass *analysis.Pass) (any, error) {
 	}
 	for _, p := range out.Errors {
 		pos, ok := place(pass, p)
-		if !ok { // in another package
+		if !ok { // the problem is in another package
 			pass.Reportf(kernel, "%s:%d:%d: %s", p.File, p.Line, p.Column, p.Message)
 			continue
 		}
@@ -66,7 +66,7 @@ func run(pass *analysis.Pass) (any, error) {
 	return nil, nil
 }
 
-// firstKernel returns the place of a kernel's name, outside of tests.
+// firstKernel returns the position of the name of the first kernel that is not in a test file.
 func firstKernel(pass *analysis.Pass) token.Pos {
 	for _, f := range pass.Files {
 		if strings.HasSuffix(pass.Fset.Position(f.Package).Filename, "_test.go") {
@@ -87,12 +87,12 @@ func firstKernel(pass *analysis.Pass) token.Pos {
 	return token.NoPos
 }
 
-// check runs the go2ptx of the module in which the folder is.
+// check runs go2ptx from the module that contains the directory.
 func check(dir string) (*output, error) {
 	var stdout, stderr bytes.Buffer
 	cmd := exec.Command("go", "run", command, "-json", ".")
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOOS=", "GOARCH=") // the command runs here
+	cmd.Env = append(os.Environ(), "GOOS=", "GOARCH=") // build the command for this machine
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
 	if text := stderr.String(); strings.Contains(text, "flag provided but not defined: -json") {
@@ -111,7 +111,7 @@ func check(dir string) (*output, error) {
 	return &out, nil
 }
 
-// place returns the position of a problem in a file of the pass.
+// place returns the position of a problem, if it is in a file of the pass.
 func place(pass *analysis.Pass, p problem) (token.Pos, bool) {
 	want, err := os.Stat(p.File)
 	if err != nil {

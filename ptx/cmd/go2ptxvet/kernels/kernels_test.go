@@ -23,7 +23,7 @@ func fill(t gpu.Thread, x []int32, v int32) {
 }
 `
 
-// refused has errors of the compiler: in a statement, in a directive, and at a barrier.
+// refused contains code with compiler errors: in a statement, in a directive, and at a barrier.
 var refused = map[string]string{
 	"go":      strings.Replace(good, "x[i] = v", "x[i] = v; go helper()", 1) + "\nfunc helper() {}\n",
 	"map":     strings.Replace(good, "x[i] = v", "m := map[int]int{}; _ = m", 1),
@@ -32,7 +32,7 @@ var refused = map[string]string{
 	"result":  strings.NewReplacer("v int32) {", "v int32) (err error) {", "\t}\n}", "\t}\n\treturn\n}").Replace(good),
 }
 
-// in runs a command and returns what it prints.
+// in runs a command in a directory and returns its output.
 func in(t *testing.T, dir, name string, args ...string) (string, error) {
 	t.Helper()
 	cmd := exec.Command(name, args...)
@@ -65,7 +65,8 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// module makes a module whose library is in a folder, and returns its folder and the checker.
+// module creates a module that uses the library in the given directory. It returns the module's
+// directory and the checker.
 func module(t *testing.T, library string) (dir, tool string) {
 	t.Helper()
 	if testing.Short() {
@@ -82,7 +83,7 @@ func module(t *testing.T, library string) (dir, tool string) {
 
 var place = regexp.MustCompile(`(?m)^(?:vet: )?\S*?(heat\.go:\d+:\d+: .*)$`)
 
-// reports returns the lines of an output that have a place.
+// reports returns the lines of an output that contain a position.
 func reports(out string) string {
 	var list []string
 	for _, m := range place.FindAllStringSubmatch(out, -1) {
@@ -91,7 +92,7 @@ func reports(out string) string {
 	return strings.Join(list, "\n")
 }
 
-// Go vet reports what go2ptx reports, at the same places.
+// Go vet must report the same errors as go2ptx, at the same positions.
 func TestVetReportsWhatGo2ptxReports(t *testing.T) {
 	library, err := filepath.Abs("../../../..")
 	if err != nil {
@@ -120,7 +121,8 @@ func TestVetReportsWhatGo2ptxReports(t *testing.T) {
 	}
 }
 
-// A library whose go2ptx has no -json, or another format, is one report at the kernel.
+// If the library's go2ptx does not support -json or has another format, there must be a single
+// report at the kernel.
 func TestVetWithOtherVersions(t *testing.T) {
 	for print, want := range map[string]string{
 		`println("flag provided but not defined: -json"); os.Exit(2)`: "heat.go:6:6: the kernels cannot be checked: the version of github.com/purecuda/cuda in go.mod is too old for go2ptxvet",
