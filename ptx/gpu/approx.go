@@ -2,9 +2,9 @@ package gpu
 
 import "github.com/purecuda/cuda/internal/softfloat"
 
-// The functions in this file map to the approximate instructions of the hardware, whose largest
-// errors the PTX documentation lists. Their results differ between architectures. Run computes the
-// same results as the emulator.
+// The functions in this file map to the approximate instructions of the hardware. NVIDIA's PTX
+// documentation lists their maximum errors. Results may differ between GPU architectures. Run
+// computes the same results as the emulator.
 
 // ApproxSin returns an approximate sine (sin.approx.f32). It is inaccurate for large x.
 //
@@ -52,32 +52,32 @@ func ApproxTanh(x float32) float32 { return approx(x, "tanh") }
 //gpu:intrinsic
 func ApproxDiv(x, y float32) float32 { return softfloat.DivApprox(x, y, softfloat.RN) }
 
-// The functions whose names end in FTZ replace a subnormal argument or result by a zero of the same
-// sign. They are one instruction of the hardware. The other functions need several, to scale numbers
-// that may be subnormal.
+// The functions whose names end in FTZ replace subnormal arguments and results with zeros of the
+// same sign. Each is a single hardware instruction. The other functions need several instructions,
+// which scale numbers that may be subnormal.
 
-// ApproxExp2FTZ is ApproxExp2 without subnormal numbers (ex2.approx.ftz.f32).
+// ApproxExp2FTZ is ApproxExp2 with subnormal numbers flushed to zero (ex2.approx.ftz.f32).
 //
 //gpu:intrinsic
 func ApproxExp2FTZ(x float32) float32 { return flush(approx(flush(x), "ex2")) }
 
-// ApproxLog2FTZ is ApproxLog2 without subnormal numbers (lg2.approx.ftz.f32).
+// ApproxLog2FTZ is ApproxLog2 with subnormal numbers flushed to zero (lg2.approx.ftz.f32).
 //
 //gpu:intrinsic
 func ApproxLog2FTZ(x float32) float32 { return flush(approx(flush(x), "lg2")) }
 
-// ApproxRcpFTZ is ApproxRcp without subnormal numbers (rcp.approx.ftz.f32).
+// ApproxRcpFTZ is ApproxRcp with subnormal numbers flushed to zero (rcp.approx.ftz.f32).
 //
 //gpu:intrinsic
 func ApproxRcpFTZ(x float32) float32 { return flush(approx(flush(x), "rcp")) }
 
-// ApproxRsqrtFTZ is ApproxRsqrt without subnormal numbers (rsqrt.approx.ftz.f32).
+// ApproxRsqrtFTZ is ApproxRsqrt with subnormal numbers flushed to zero (rsqrt.approx.ftz.f32).
 //
 //gpu:intrinsic
 func ApproxRsqrtFTZ(x float32) float32 { return flush(approx(flush(x), "rsqrt")) }
 
-// ApproxExp returns an approximation of e to the power of x, by ApproxExp2.
+// ApproxExp returns an approximation of e to the power of x, computed with ApproxExp2.
 func ApproxExp(x float32) float32 { return ApproxExp2(float32(x * 1.4426950408889634)) }
 
-// ApproxLog returns an approximate natural logarithm, by ApproxLog2.
+// ApproxLog returns an approximate natural logarithm, computed with ApproxLog2.
 func ApproxLog(x float32) float32 { return float32(ApproxLog2(x) * 0.6931471805599453) }

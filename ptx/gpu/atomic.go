@@ -2,20 +2,20 @@ package gpu
 
 import "github.com/purecuda/cuda/ptx/num"
 
-// AtomicOption is a scope or an order of an atomic operation. The arguments must be constants, at
-// most one of each kind. Without options, an operation has device scope and no order.
+// AtomicOption is the scope or the memory order of an atomic operation. Options must be constants.
+// A call accepts at most one scope and one order. The defaults are device scope and relaxed order.
 type AtomicOption uint8
 
-// The scopes: the threads for which an operation is atomic and ordered.
+// The scopes. An operation is atomic and ordered with respect to the threads in its scope.
 const (
 	ScopeBlock AtomicOption = 1 + iota
 	ScopeCluster
 	ScopeDevice
-	ScopeSystem // also the host and other devices
+	ScopeSystem // includes the host and other devices
 )
 
-// The orders. An operation with Acquire happens before all later accesses of the thread. An
-// operation with Release happens after all earlier accesses. AcqRel has both properties.
+// The memory orders. An Acquire operation happens before all later accesses of the thread. A
+// Release operation happens after all earlier accesses. AcqRel has both properties.
 const (
 	Relaxed AtomicOption = 16 + iota
 	Acquire
@@ -23,17 +23,17 @@ const (
 	AcqRel
 )
 
-// Integer lists the types of integers with 32 and 64 bits.
+// Integer lists the 32-bit and 64-bit integer types.
 type Integer interface {
 	~int32 | ~uint32 | ~int64 | ~uint64 | ~int | ~uint
 }
 
-// Number lists the types of integers and floating-point numbers with 32 and 64 bits.
+// Number lists the 32-bit and 64-bit integer and floating-point types.
 type Number interface {
 	Integer | ~float32 | ~float64
 }
 
-// AtomicNumber lists the types that AtomicAdd adds.
+// AtomicNumber lists the types that AtomicAdd supports.
 type AtomicNumber interface {
 	Number | num.F16 | num.BF16
 }
@@ -43,7 +43,7 @@ type AtomicValue interface {
 	AtomicNumber | ~uintptr | ~int16 | ~uint16
 }
 
-// AtomicAdd adds v to *p and returns the previous value (atomicAdd). On a device, sums of float32
+// AtomicAdd adds v to *p and returns the previous value (atomicAdd). On a device, float32 additions
 // in global memory flush subnormal numbers to zero.
 //
 //gpu:intrinsic
@@ -93,8 +93,7 @@ func AtomicXor[T Integer](p *T, v T, options ...AtomicOption) T {
 	return atomicUpdate(p, options, func(x T) T { return x ^ v })
 }
 
-// AtomicInc stores 0 in *p if *p >= limit, or else *p+1, and returns the previous value
-// (atomicInc).
+// AtomicInc stores *p+1 in *p, or 0 if *p >= limit, and returns the previous value (atomicInc).
 //
 //gpu:intrinsic
 func AtomicInc[T ~uint32](p *T, limit T, options ...AtomicOption) T {
@@ -106,7 +105,7 @@ func AtomicInc[T ~uint32](p *T, limit T, options ...AtomicOption) T {
 	})
 }
 
-// AtomicDec stores limit in *p if *p is 0 or above limit, or else *p-1, and returns the previous
+// AtomicDec stores *p-1 in *p, or limit if *p is 0 or greater than limit, and returns the previous
 // value (atomicDec).
 //
 //gpu:intrinsic
@@ -127,19 +126,19 @@ func AtomicExchange[T AtomicValue](p *T, v T, options ...AtomicOption) T {
 }
 
 // AtomicCompareAndSwap stores value in *p if *p has the same bits as old (atomicCAS). It returns
-// the previous value, and whether it stored value. A loop can use previous as the next old.
+// the previous value and whether it stored value. A retry loop can pass previous as the next old.
 //
 //gpu:intrinsic
 func AtomicCompareAndSwap[T AtomicValue](p *T, old, value T, options ...AtomicOption) (previous T, swapped bool) {
 	return atomicSwap(p, old, value, options)
 }
 
-// AtomicLoad returns *p. Of the orders, it accepts Relaxed and Acquire.
+// AtomicLoad returns *p. The only orders it accepts are Relaxed and Acquire.
 //
 //gpu:intrinsic
 func AtomicLoad[T AtomicValue](p *T, options ...AtomicOption) T { return atomicLoad(p, options) }
 
-// AtomicStore stores v in *p. Of the orders, it accepts Relaxed and Release.
+// AtomicStore stores v in *p. The only orders it accepts are Relaxed and Release.
 //
 //gpu:intrinsic
 func AtomicStore[T AtomicValue](p *T, v T, options ...AtomicOption) { atomicStore(p, v, options) }

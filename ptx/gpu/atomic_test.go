@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/ptx/num"
 )
 
-// counts runs f in 512 threads and returns what it left in p.
+// counts runs f in 512 threads and returns the final value of *p.
 func counts[T any](t *testing.T, start T, f func(k gpu.Thread, p *T)) T {
 	t.Helper()
 	p := new(T)
@@ -78,7 +78,7 @@ func TestAtomicWrapping(t *testing.T) {
 	equal(t, "AtomicDec above the limit", counts(t, uint32(2000), func(_ gpu.Thread, p *uint32) { gpu.AtomicDec(p, 1000) }), 489)
 }
 
-// swapped increments values by compare and swap.
+// swapped increments a value with compare-and-swap loops in many threads.
 func swapped[T gpu.AtomicValue](t *testing.T, start, want T, next func(T) T) {
 	t.Helper()
 	equal(t, "AtomicCompareAndSwap", counts(t, start, func(_ gpu.Thread, p *T) {
@@ -115,7 +115,7 @@ func TestAtomicValues(t *testing.T) {
 	swapped(t, num.ToF16(0), num.ToF16(512), func(x num.F16) num.F16 { return x.Add(num.ToF16(1)) })
 }
 
-// AtomicCompareAndSwap compares bits, so that a NaN equals itself and the zeros differ.
+// AtomicCompareAndSwap compares bits, so a NaN equals itself, and 0 and -0 differ.
 func TestCompareAndSwapComparesBits(t *testing.T) {
 	x := num.NaN[float32]()
 	if _, ok := gpu.AtomicCompareAndSwap(&x, x, 1); !ok || x != 1 {
@@ -127,7 +127,7 @@ func TestCompareAndSwapComparesBits(t *testing.T) {
 	}
 }
 
-// One block waits for the others, as a kernel that combines partial results does.
+// One block waits for the others, as in a kernel that combines partial results.
 func TestBlocksSynchronizeByAtomics(t *testing.T) {
 	part := make([]int, 16)
 	var done uint32

@@ -1,8 +1,8 @@
 package gpu
 
-// Barrier is an mbarrier in shared memory. It completes a phase when the expected number of
-// arrivals and bytes is reached, and then begins the next phase. It requires sm_80, and the methods
-// that count bytes require sm_90.
+// Barrier is an mbarrier in shared memory. It completes a phase when it has received the expected
+// number of arrivals and bytes, and then begins the next phase. It requires sm_80. The methods that
+// count bytes require sm_90.
 //
 //	bar := gpu.Shared[gpu.Barrier](t)
 //	if t.Rank() == 0 {
@@ -15,8 +15,8 @@ type Barrier struct{ state uint64 }
 // BarrierPhase identifies the phase of a Barrier in which a thread has arrived.
 type BarrierPhase uint64
 
-// Init sets the number of arrivals of each phase. One thread calls it, and the others synchronize
-// with that thread before they use the barrier.
+// Init sets the number of arrivals in each phase. One thread must call Init, and the others must
+// synchronize with that thread before they use the barrier.
 //
 //gpu:intrinsic
 func (b *Barrier) Init(t Thread, count int) { b.init(t, count) }
@@ -26,24 +26,24 @@ func (b *Barrier) Init(t Thread, count int) { b.init(t, count) }
 //gpu:intrinsic
 func (b *Barrier) Invalidate(t Thread) { b.invalidate(t) }
 
-// Arrive counts one arrival and returns its phase.
+// Arrive counts one arrival and returns the current phase.
 //
 //gpu:intrinsic
 func (b *Barrier) Arrive(t Thread) BarrierPhase { return b.arrive(t, 1, 0, false) }
 
-// ArriveCount counts n arrivals and returns their phase.
+// ArriveCount counts n arrivals and returns the current phase.
 //
 //gpu:intrinsic
 func (b *Barrier) ArriveCount(t Thread, n int) BarrierPhase { return b.arrive(t, n, 0, false) }
 
-// ArriveExpect adds to the number of bytes that bulk copies must complete in this phase, and then
+// ArriveExpect increases the number of bytes that bulk copies must transfer in this phase, and then
 // counts one arrival (mbarrier.arrive.expect_tx).
 //
 //gpu:intrinsic
 func (b *Barrier) ArriveExpect(t Thread, bytes int) BarrierPhase { return b.arrive(t, 1, bytes, false) }
 
-// ArriveDrop counts one arrival, and removes the thread from the number of arrivals of all later
-// phases.
+// ArriveDrop counts one arrival, and reduces the number of arrivals expected in all later phases by
+// one.
 //
 //gpu:intrinsic
 func (b *Barrier) ArriveDrop(t Thread) BarrierPhase { return b.arrive(t, 1, 0, true) }
@@ -64,8 +64,7 @@ func (b *Barrier) Wait(t Thread, phase BarrierPhase) { b.wait(t, int(phase&1)) }
 //gpu:intrinsic
 func (b *Barrier) TestParity(t Thread, parity int) bool { return b.test(t, parity&1) }
 
-// WaitParity waits until the phase with the given parity is complete. TestParity describes the
-// parity.
+// WaitParity waits until the phase with the given parity is complete. See TestParity.
 //
 //gpu:intrinsic
 func (b *Barrier) WaitParity(t Thread, parity int) { b.wait(t, parity&1) }

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Printf formats like fmt.Printf and prints to the standard output. On a device, the format must be a
-// constant, and each argument a number, a bool or a constant string. A device has these verbs, with
-// flags, width and precision:
+// Printf formats like fmt.Printf and prints to standard output. On a device, the format must be a
+// constant, and each argument must be a number, a bool or a constant string. A device supports
+// these verbs, with flags, width and precision:
 //
 //	%d %v         integers
 //	%x %X %o      unsigned integers
@@ -17,9 +17,9 @@ import (
 //	%s %q %v %x   constant strings
 //	%p            pointers
 //
-// The compiler reports the others. Infinities and NaNs are printed as by C: inf, nan. A device
-// prints at most 32 arguments in one call. The text appears when the host next waits. Run prints at
-// once.
+// The compiler rejects all other verbs. Infinities and NaNs are printed as in C: inf, nan. On a
+// device, a call can print at most 32 arguments, and the text appears the next time the host waits
+// for the kernel. Under Run, it appears immediately.
 //
 //gpu:intrinsic
 func Printf(t Thread, format string, args ...any) {
@@ -33,8 +33,9 @@ func Printf(t Thread, format string, args ...any) {
 	fmt.Fprintf(g.output, format, args...)
 }
 
-// Assert ends the thread if ok is false. The host's next wait returns a *driver.KernelFault with the
-// message, which must be a constant. Run returns a *Panic whose value is an AssertionError.
+// Assert ends the thread if ok is false. The host's next wait then returns a *driver.KernelFault
+// that contains the message, which must be a constant. Run returns a *Panic whose value is an
+// AssertionError.
 //
 //gpu:intrinsic
 func Assert(t Thread, ok bool, message string) {
@@ -51,13 +52,13 @@ type AssertionError string
 // Error returns the message.
 func (e AssertionError) Error() string { return "assertion failed: " + string(e) }
 
-// Exit ends the thread. Other threads no longer wait for it, as after a return from the kernel.
+// Exit ends the thread. As after a return from the kernel, other threads no longer wait for it.
 //
 //gpu:intrinsic
 func (t Thread) Exit() { panic(exited{}) }
 
-// Trap aborts the kernel. On a device the context is lost and all later calls fail. Run returns a
-// *Panic.
+// Trap aborts the kernel. On a device, the context is then unusable and all later calls fail. Run
+// returns a *Panic.
 //
 //gpu:intrinsic
 func (t Thread) Trap() { panic("trap") }
@@ -67,19 +68,19 @@ func (t Thread) Trap() { panic("trap") }
 //gpu:intrinsic
 func (t Thread) Clock() uint32 { return uint32(t.Clock64()) }
 
-// Clock64 returns a counter of the multiprocessor's clock cycles. Only threads of one block can
-// compare it. Run counts nanoseconds.
+// Clock64 returns a counter of the multiprocessor's clock cycles. Only values from threads of the
+// same block are comparable. Under Run, the counter counts nanoseconds.
 //
 //gpu:intrinsic
 func (t Thread) Clock64() int64 { return int64(time.Since(start)) }
 
-// GlobalTimer returns the time in nanoseconds, from an arbitrary beginning.
+// GlobalTimer returns the time in nanoseconds since an arbitrary starting point.
 //
 //gpu:intrinsic
 func (t Thread) GlobalTimer() int64 { return int64(time.Since(start)) }
 
-// Sleep suspends the thread for about ns nanoseconds, up to a millisecond (nanosleep). It requires
-// sm_70. Call it in loops that wait for another thread.
+// Sleep suspends the thread for about ns nanoseconds, at most one millisecond (nanosleep). It
+// requires sm_70. Loops that wait for another thread should call it.
 //
 //gpu:intrinsic
 func (t Thread) Sleep(ns int) {

@@ -95,7 +95,7 @@ func TestRunRefusesSizes(t *testing.T) {
 	mustRun(t, gpu.Dim{}, gpu.Dim{}, kernel, nil) // zero fields count as 1
 }
 
-// The report is the same in every run: that of the first block and thread.
+// Every run must report the same failure: that of the first block and thread.
 func TestThePanicOfTheFirstThreadIsReported(t *testing.T) {
 	for range 50 {
 		p := wantPanic(t, "17", gpu.D1(64), gpu.D1(64), func(k gpu.Thread) {
@@ -113,7 +113,8 @@ func TestThePanicOfTheFirstThreadIsReported(t *testing.T) {
 	}
 }
 
-// After a panic, threads that wait for the panicked thread are stopped, and no later block starts.
+// After a panic, Run stops the threads that wait for the panicked thread, and starts no later
+// block.
 func TestAPanicStopsTheOthers(t *testing.T) {
 	for name, wait := range map[string]func(k gpu.Thread){
 		"Sync":        func(k gpu.Thread) { k.Sync() },

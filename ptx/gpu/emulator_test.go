@@ -15,12 +15,13 @@ import (
 	"github.com/purecuda/cuda/ptx/num"
 )
 
-// number is a function of this package and the instructions that compute it from %a, %b and %c.
+// number is a function of this package and the equivalent PTX instructions, whose operands are %a,
+// %b and %c.
 type number struct {
 	name   string
 	in, to string // PTX types of the operands and of the result %d
 	body   string
-	fn     func(a, b, c uint64) uint64 // on the bits of the operands
+	fn     func(a, b, c uint64) uint64 // computes the function on the bits of the operands
 }
 
 func of[T any](x uint64) T { return *(*T)(unsafe.Pointer(&x)) }
@@ -73,7 +74,7 @@ func rounded[T gpu.Float](typ string) (all []number) {
 		number{"saturate_" + typ, typ, typ, "cvt.sat." + typ + "." + typ + " %d, %a;", one(gpu.Saturate[T])})
 }
 
-// converted returns the conversions from a type to all others.
+// converted returns the conversions from one type to all others.
 func converted[F num.Number](from string) (all []number) {
 	all = append(all, conversion[int8, F](from, "s8")...)
 	all = append(all, conversion[int16, F](from, "s16")...)
@@ -95,7 +96,7 @@ func conversion[T, F num.Number](from, to string) (all []number) {
 		mod := "." + m.name
 		switch {
 		case !isFloat(from) && !isFloat(to):
-			// PTX refuses .sat where it has no effect.
+			// PTX rejects .sat where it would have no effect.
 			if mod = ".sat"; from[0] == to[0] && width(to) >= width(from) || to[0] == 's' && width(to) > width(from) {
 				mod = ""
 			}
@@ -105,7 +106,7 @@ func conversion[T, F num.Number](from, to string) (all []number) {
 		case from == to || to == "f64" || to == "f32":
 			mod = ""
 		default:
-			continue // no such instruction
+			continue // the instruction does not exist
 		}
 		if to == "bf16" && from != "f32" || from == "bf16" && to != "f32" {
 			continue
@@ -182,7 +183,7 @@ func words[T ~int32 | ~uint32](typ string) []number {
 	}
 }
 
-// approximate lists the functions whose results equal only the emulator's.
+// approximate lists the functions whose results are only specified to equal the emulator's.
 func approximate() []number {
 	return []number{
 		{"sin", "f32", "f32", "sin.approx.f32 %d, %a;", one(gpu.ApproxSin)},
@@ -216,7 +217,7 @@ func module(all []number) string {
 	b.WriteString(".version 7.8\n.target sm_90\n.address_size 64\n")
 	for i, n := range all {
 		in, out := width(n.in), width(n.to)
-		reg := func(typ string, w int) string { // the type of a register
+		reg := func(typ string, w int) string { // returns the register type for a PTX type
 			switch {
 			case w == 8:
 				return "b16"
@@ -240,7 +241,7 @@ func module(all []number) string {
 	return b.String()
 }
 
-// isNaN reports whether the bits are a NaN of a type.
+// isNaN reports whether the bits are a NaN in the given type.
 func isNaN(typ string, x uint64) bool {
 	switch typ {
 	case "f32":
@@ -255,7 +256,7 @@ func isNaN(typ string, x uint64) bool {
 	return false
 }
 
-// operands returns bits that are special or random in every type.
+// operands returns bits that are special values in some type, or random.
 func operands(r *rand.Rand, n int) []uint64 {
 	special := []uint64{0, 1, 2, 31, 32, 33, 63, 64, 0x7f, 0x80, 0xff, 0x7fff, 0x8000, 0xffff, 0x3c00, 0x7c00, 0x7bff, 0x3f80, 0x7f80,
 		1<<31 - 1, 1 << 31, 1<<32 - 1, 1<<63 - 1, 1 << 63, 1<<64 - 1}

@@ -13,13 +13,13 @@ type Panic struct {
 	Block, Thread Dim
 	// Value is the argument of panic, or a runtime.Error.
 	Value any
-	// Frame is the innermost function outside this package and package runtime.
+	// Frame is the innermost function outside of this package and package runtime.
 	Frame runtime.Frame
-	// Stack is the stack of the thread.
+	// Stack is the stack trace of the thread.
 	Stack string
 }
 
-// Error returns the value, the thread and the source line.
+// Error formats the value, the thread and the source line.
 func (p *Panic) Error() string {
 	return fmt.Sprintf("%v (block %s, thread %s, %s)", p.Value, index(p.Block), index(p.Thread), position(p.Frame))
 }
@@ -43,11 +43,12 @@ type Wait struct {
 	Block, Thread Dim
 	// For describes the call and what it waits for.
 	For string
-	// Frame is the innermost function outside this package.
+	// Frame is the innermost function outside of this package.
 	Frame runtime.Frame
 }
 
-// Error lists the lines at which threads wait, each with the number of threads and the first one.
+// Error lists the lines at which threads wait, each with the number of threads and the first of
+// them.
 func (d *Deadlock) Error() string {
 	type group struct {
 		first Wait

@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/ptx/gpu"
 )
 
-// The threads of a block reverse a tile. After Sync, each thread sees what the others wrote.
+// The threads of a block reverse a tile. After Sync, each thread sees what the others have written.
 func ExampleShared() {
 	x := []int{1, 2, 3, 4}
 	err := gpu.Run(gpu.D1(1), gpu.D1(4), func(t gpu.Thread) {
@@ -38,7 +38,8 @@ func ExampleDynamicShared() {
 	// Output: 32 <nil>
 }
 
-// The lanes of a warp add their numbers in five steps, without shared memory. Lane 0 has the sum.
+// The lanes of a warp add up their numbers in five steps, without shared memory. Lane 0 gets the
+// sum.
 func ExampleShuffleDown() {
 	var sum int
 	err := gpu.Run(gpu.D1(1), gpu.D1(32), func(t gpu.Thread) {
@@ -55,14 +56,14 @@ func ExampleShuffleDown() {
 	// Output: 496 <nil>
 }
 
-// Each lane with an even number gets a place in the output, in the order of the lanes.
+// Each lane with an even number gets a position in the output, in the order of the lanes.
 func ExampleBallot() {
 	x, even := []uint32{3, 4, 6, 7, 8}, make([]uint32, 3)
 	err := gpu.Run(gpu.D1(1), gpu.D1(32), func(t gpu.Thread) {
 		ok := t.Lane() < len(x) && x[t.Lane()]%2 == 0
 		mask := gpu.Ballot(t, ok)
 		if ok {
-			place := bits.OnesCount32(mask & (1<<t.Lane() - 1)) // lanes before this one
+			place := bits.OnesCount32(mask & (1<<t.Lane() - 1)) // number of selected lanes before this one
 			even[place] = x[t.Lane()]
 		}
 	})
@@ -84,8 +85,8 @@ func ExampleReduceMax() {
 	// Output: 30 <nil>
 }
 
-// Blocks add to one number. The result of AtomicAdd is the number before, so each thread also gets a
-// place of its own.
+// All blocks add to the same number. AtomicAdd returns the previous value, so each thread also gets
+// a unique position.
 func ExampleAtomicAdd() {
 	var count uint32
 	places := make([]bool, 128)
@@ -102,8 +103,8 @@ func ExampleAtomicAdd() {
 	// Output: 128 <nil>
 }
 
-// Operations without an instruction of their own are loops with AtomicCompareAndSwap. This one keeps
-// the largest float32.
+// An atomic operation that the hardware does not provide can be written as a loop around
+// AtomicCompareAndSwap. This one computes the maximum of float32 values.
 func ExampleAtomicCompareAndSwap() {
 	largest := float32(math.Inf(-1))
 	err := gpu.Run(gpu.D1(2), gpu.D1(32), func(t gpu.Thread) {
@@ -145,7 +146,8 @@ func ExampleAssert() {
 	// Output: true the block is not whole warps
 }
 
-// Conversions of Go truncate. Convert rounds as the mode says, and limits the result to the type.
+// Go's conversions truncate. Convert rounds in the given mode and limits the result to the range of
+// the type.
 func ExampleConvert() {
 	x := 2.5
 	fmt.Println(int32(x), gpu.Convert[int32](x, gpu.ToNearestEven), gpu.Convert[int32](x, gpu.ToPositiveInf), gpu.Convert[uint8](float32(300), gpu.ToZero))
@@ -153,7 +155,7 @@ func ExampleConvert() {
 	// Output: 2 2 3 255
 }
 
-// FMA rounds once. The product alone would round the small part away.
+// FMA rounds only once. A separate multiplication would round the small part away.
 func ExampleFMA() {
 	a := float32(1 + 1.0/4096)
 	fmt.Println(gpu.FMA(a, a, -a*a), a*a == gpu.MulRound(a, a, gpu.ToNearestEven))
@@ -161,7 +163,7 @@ func ExampleFMA() {
 	// Output: 5.9604645e-08 true
 }
 
-// All blocks of a cooperative launch wait for each other.
+// In a cooperative launch, all blocks can wait for each other.
 func ExampleCooperative() {
 	parts, total := make([]int, 4), 0
 	err := gpu.Run(gpu.D1(4), gpu.D1(1), func(t gpu.Thread) {

@@ -26,8 +26,7 @@ func ExampleRun() {
 	// Output: [12 24 36 48 60] <nil>
 }
 
-// sum adds the elements of x to *total. It works with every size of the grid, and with blocks of
-// 256 threads.
+// sum adds the elements of x to *total. It works for every grid size, with blocks of 256 threads.
 //
 //gpu:kernel block=256
 func sum(t gpu.Thread, x []int32, total *int32) {
@@ -63,8 +62,8 @@ func ExampleThread() {
 	// Output: 499500 <nil>
 }
 
-// transpose reads rows and writes columns, both in order. The tile has a column more than it needs,
-// so that its columns are in different banks.
+// transpose accesses both matrices in row order, so that memory accesses are coalesced. The tile
+// has an extra column, so that the elements of each tile column are in different banks.
 //
 //gpu:kernel block=16x16
 func transpose(t gpu.Thread, out, in gpu.View2D[float32]) {
@@ -108,7 +107,7 @@ func ExampleView() {
 	// Output: [0.5 1 1.5] <nil>
 }
 
-// evens counts even numbers. limit is set by the host.
+// evens counts even numbers. The host sets limit.
 var (
 	evens gpu.Global[uint32]
 	limit = gpu.ConstantOf(10)
@@ -126,7 +125,7 @@ func ExampleGlobal() {
 }
 
 func ExampleConstant() {
-	taps := gpu.ConstantOf([3]float32{0.25, 0.5, 0.25}) // a package-level variable in a real kernel
+	taps := gpu.ConstantOf([3]float32{0.25, 0.5, 0.25}) // in a real kernel, this is a package-level variable
 	x, y := []float32{0, 4, 8, 4, 0}, make([]float32, 3)
 	err := gpu.Run(gpu.D1(1), gpu.D1(3), func(t gpu.Thread) {
 		i := t.GlobalX()
@@ -148,7 +147,7 @@ func ExampleDim() {
 	// Output: 8160 blocks of 256
 }
 
-// A thread that panics is reported with its indices and the line of the kernel.
+// The report of a panic contains the thread's indices and the line in the kernel.
 func ExamplePanic() {
 	x := make([]int, 40)
 	err := gpu.Run(gpu.D1(1), gpu.D1(64), func(t gpu.Thread) { x[t.GlobalX()]++ })
@@ -158,7 +157,7 @@ func ExamplePanic() {
 	// Output: true 40 runtime error: index out of range [40] with length 40 example_test.go
 }
 
-// Only half of the threads of the warp reach the shuffle, and the others wait for them at Sync.
+// Only half of the warp's threads reach the shuffle. The other half waits for them at Sync.
 func ExampleDeadlock() {
 	err := gpu.Run(gpu.D1(1), gpu.D1(32), func(t gpu.Thread) {
 		if t.Lane() < 16 {
@@ -177,7 +176,7 @@ func ExampleDeadlock() {
 	// Sync
 }
 
-// A Barrier tells when bulk copies have arrived in shared memory.
+// The threads wait at a Barrier until bulk copies have arrived in shared memory.
 func ExampleBarrier() {
 	x, y := []float32{1, 2, 3, 4}, make([]float32, 4)
 	err := gpu.Run(gpu.D1(1), gpu.D1(4), func(t gpu.Thread) {
@@ -200,7 +199,7 @@ func ExampleBarrier() {
 	// Output: [4 3 2 1] <nil>
 }
 
-// The next tile is copied while the threads work with the previous one.
+// The next tile is copied while the threads process the previous one.
 func ExampleCopyAsync() {
 	x, total := []int32{1, 2, 3, 4, 5, 6, 7, 8}, make([]int32, 2)
 	err := gpu.Run(gpu.D1(1), gpu.D1(2), func(t gpu.Thread) {
@@ -224,7 +223,7 @@ func ExampleCopyAsync() {
 	// Output: [20 16] <nil>
 }
 
-// Run executes the Go code, and the compiled kernel executes the instruction.
+// Run executes the Go code. The compiled kernel executes the PTX instruction.
 func ExamplePTX() {
 	average := func(a, b uint32) (r uint32) {
 		if !gpu.Device() {
@@ -239,7 +238,7 @@ func ExamplePTX() {
 	// Output: 4294967294
 }
 
-// The body of mix32 is in mix.ptx. Run uses the Go function.
+// The function mix32 is defined in mix.ptx. Run uses the Go function instead.
 var mix = gpu.Extern("mix.ptx", "mix32", func(a, b uint32) uint32 { return a*31 ^ b })
 
 func ExampleExtern() {

@@ -6,7 +6,8 @@ import (
 	"github.com/purecuda/cuda/ptx/gpu"
 )
 
-// lastExits makes thread 7 exit after all other threads have called wait, which then returns.
+// lastExits makes thread 7 exit after all other threads have called wait. The calls of wait must
+// then return.
 func lastExits(t *testing.T, wait func(k gpu.Thread)) {
 	t.Helper()
 	mustRun(t, gpu.D1(1), gpu.D1(32), func(k gpu.Thread) {
@@ -50,10 +51,10 @@ func TestSyncWarpWaitsForAllLanes(t *testing.T) {
 	})
 }
 
-// A thread that arrives at the barrier of the cluster and exits does not count twice.
+// A thread that arrives at the cluster barrier and then exits must not be counted twice.
 func TestArriveAndExit(t *testing.T) {
 	mustRun(t, gpu.D1(1), gpu.D1(32), func(k gpu.Thread) {
-		state := gpu.Shared[[2]uint32](k) // threads that arrive, and whether the last one is ready
+		state := gpu.Shared[[2]uint32](k) // number of arrived threads, and whether the last one is ready
 		if k.Rank() == 0 {
 			*state = [2]uint32{}
 		}

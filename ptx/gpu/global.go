@@ -1,23 +1,24 @@
 package gpu
 
-// Global is a device variable that outlives the kernel. Declare it as a package-level variable:
+// Global is a device variable that keeps its value between kernels. Declare it as a package-level
+// variable:
 //
 //	var hits gpu.Global[uint32]
 //
 //	gpu.AtomicAdd(hits.Ptr(), 1)
 //
 // For the host, go2ptx generates a function that returns the variable as a driver.View of one
-// element. Its name is that of the variable in upper case, with In at the end:
+// element. The function's name is the exported name of the variable, followed by In:
 //
 //	v, err := HitsIn(ctx)
 //	err = v.CopyFrom([]uint32{0})
 //
-// Each loaded module has its own variable, whose name in the PTX is that in Go. Under Run, the
-// variable is an ordinary Go variable.
+// Each loaded module has its own copy of the variable. Its name in the PTX is the same as in Go.
+// Under Run, it is an ordinary Go variable.
 type Global[T any] struct{ value T }
 
 // GlobalOf returns a Global with an initial value, which must be a constant expression or a
-// composite literal of such.
+// composite literal of constant expressions.
 //
 //gpu:intrinsic
 func GlobalOf[T any](value T) Global[T] { return Global[T]{value} }
@@ -33,13 +34,13 @@ func (g *Global[T]) Load() T { return *g.Ptr() }
 // Store sets the value.
 func (g *Global[T]) Store(value T) { *g.Ptr() = value }
 
-// Constant is a variable in constant memory, which the host sets and kernels read. Declare it as a
-// package-level variable. The host sets it as a Global. Constant memory has at most 64 KiB in each
-// module.
+// Constant is a variable in constant memory that the host sets and kernels read. Declare it as a
+// package-level variable. The host sets it in the same way as a Global. Each module has at most 64
+// KiB of constant memory.
 type Constant[T any] struct{ value T }
 
 // ConstantOf returns a Constant with an initial value, which must be a constant expression or a
-// composite literal of such.
+// composite literal of constant expressions.
 //
 //gpu:intrinsic
 func ConstantOf[T any](value T) Constant[T] { return Constant[T]{value} }

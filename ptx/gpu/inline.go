@@ -5,7 +5,7 @@ import (
 	"reflect"
 )
 
-// An Operand is an operand of PTX or PurePTX.
+// An Operand is an operand of inline PTX, for PTX and PurePTX.
 //
 //gpu:opaque
 type Operand struct{ _ byte }
@@ -25,49 +25,51 @@ func InOut[T Scalar | ~bool](p *T) Operand { return Operand{} }
 //gpu:intrinsic
 func In[T Scalar | ~bool](v T) Operand { return Operand{} }
 
-// Addr is an operand with the generic address p. The instructions may read and write the memory.
+// Addr is an operand that contains p as a generic address. The instructions may read and write the
+// memory.
 //
 //gpu:intrinsic
 func Addr[T any](p *T) Operand { return Operand{} }
 
-// SharedAddr is an operand with the address of p, a variable in shared memory, in the shared state
-// space. It has 32 bits.
+// SharedAddr is an operand that contains the 32-bit address of p in the shared state space. p must
+// point to a variable in shared memory.
 //
 //gpu:intrinsic
 func SharedAddr[T any](p *T) Operand { return Operand{} }
 
 // PTX inserts instructions. The text must be a constant. In it, %0 is the first operand, %1 the
-// second, and so on, and %% is a percent sign. Each operand is a register of its Go type: .b32 for
-// int32 and uint32, .b64 for int and Addr, .f32, .f64, .b16, and .pred for bool. Braces limit the
-// scope of registers that the text declares.
+// second, and so on, and %% is a percent sign. The Go type of an operand determines the type of its
+// register: .b32 for int32 and uint32, .b64 for int and Addr, .f32, .f64, .b16, and .pred for bool.
+// Use braces to limit the scope of registers that the text declares.
 //
 //	gpu.PTX("add.cc.u32 %0, %2, %3; addc.u32 %1, 0, 0;",
 //		gpu.Out(&sum), gpu.Out(&carry), gpu.In(a), gpu.In(b))
 //
-// The compiler does not move, duplicate or remove the instructions, and assumes that they access
-// memory and synchronize. Run cannot execute them: use the emulator, or provide Go code behind
-// Device.
+// The compiler does not move, duplicate or remove the instructions. It assumes that they access
+// memory and synchronize threads. Run cannot execute them: use the emulator, or call Device and
+// provide Go code for Run.
 //
 //gpu:intrinsic
 func PTX(text string, operands ...Operand) { panic(useEmulator("PTX")) }
 
-// PurePTX is PTX for instructions whose outputs depend on nothing but their inputs, and that have
-// no other effect. The compiler may move, merge and remove them.
+// PurePTX is PTX for instructions that have no side effects and whose outputs depend only on their
+// inputs. The compiler may move, merge and remove them.
 //
 //gpu:intrinsic
 func PurePTX(text string, operands ...Operand) { panic(useEmulator("PurePTX")) }
 
-// Extern returns a function that is defined in another PTX file, as a .visible .func with the given
-// name. The file is in the folder of the package. Both must be constants, and the result must
+// Extern returns a function that another PTX file defines as a .visible .func with the given name.
+// The file must be in the package's folder. Both arguments must be constants, and the result must
 // initialize a package-level variable:
 //
 //	var mix = gpu.Extern("mix.ptx", "mix32", func(a, b uint32) uint32 { return a*31 ^ b })
 //
-// The generated launchers link the kernels with the file. F has numbers, bools and pointers as
-// parameters, and at most one result. In PTX, integers of 32 bits or fewer and bools are .b32, larger
-// ones and pointers .b64, floating-point numbers .f32, .f64 or .b16. Under Run, the variable is the
-// function simulate. If simulate is nil, a call panics: use the emulator. The compiler does not
-// compile simulate, but what it mentions must be available to kernels.
+// The generated launchers link the kernels with the file. The parameters of F must be numbers,
+// bools and pointers, and it can have at most one result. In PTX, bools and integers of up to 32
+// bits are .b32, larger integers and pointers are .b64, and floating-point numbers are .f32, .f64
+// or .b16. Under Run, calls are executed by the Go function simulate. If simulate is nil, a call
+// panics: use the emulator. The compiler does not compile simulate, but the names it refers to must
+// be available to kernels.
 //
 //gpu:intrinsic
 func Extern[F any](file, name string, simulate F) F {
@@ -80,7 +82,7 @@ func Extern[F any](file, name string, simulate F) F {
 	return simulate
 }
 
-// useEmulator returns the message of functions that Run does not simulate.
+// useEmulator returns the panic message of functions that Run cannot simulate.
 func useEmulator(name string) string {
 	return "gpu.Run does not simulate " + name + ": compile the kernel with go2ptx and use the emulator"
 }

@@ -3,7 +3,8 @@ package gpu
 import "math/bits"
 
 // The functions of math/bits compile to single instructions: OnesCount to popc, LeadingZeros and
-// Len to clz, Reverse to brev, RotateLeft to shf. This file has the instructions that Go lacks.
+// Len to clz, Reverse to brev, and RotateLeft to shf. This file provides instructions for which Go
+// has no function.
 
 // MulHi returns the upper half of the product a*b (__umulhi).
 //
@@ -75,8 +76,8 @@ func BytePermute(a, b, selector uint32) uint32 {
 	return r
 }
 
-// Lop3 applies a function of three bits to each bit of a, b and c. The table, a constant, is the
-// result of the function for a = 0xf0, b = 0xcc and c = 0xaa.
+// Lop3 applies a function of three bits to each bit of a, b and c. The table must be a constant. It
+// is the result of the function for a = 0xf0, b = 0xcc and c = 0xaa.
 //
 //gpu:intrinsic
 func Lop3(a, b, c uint32, table uint8) uint32 {
@@ -116,22 +117,22 @@ func FunnelShiftRightClamp(low, high, shift uint32) uint32 {
 	return uint32((uint64(high)<<32 | uint64(low)) >> min(shift, 32))
 }
 
-// Bfe returns the field of n bits of x that starts at bit pos, both at most 255. If T is signed,
-// the field's highest bit fills the upper bits. Field bits above the type's highest bit are copies
-// of it if T is signed, and otherwise 0.
+// Bfe returns the field of n bits of x that starts at bit pos. Both are at most 255. If T is
+// signed, the result is the field's sign-extended value. Bits of the field beyond the highest bit
+// of x are copies of that bit if T is signed, and 0 otherwise.
 //
 //gpu:intrinsic
 func Bfe[T Integer](x T, pos, n uint32) T { return bfe(x, pos, n) }
 
-// Bfi returns x with the lower n bits of field inserted at bit pos, both at most 255. Bits above
-// the type's highest bit are dropped.
+// Bfi returns x with the lower n bits of field inserted at bit pos. Both are at most 255. Bits
+// beyond the highest bit of the type are dropped.
 //
 //gpu:intrinsic
 func Bfi[T Integer](field, x T, pos, n uint32) T { return bfi(field, x, pos, n) }
 
 // FindNthSet returns the position of a set bit of mask, counted from bit base (fns.b32). If n > 0,
 // it is the n-th set bit at or above base. If n < 0, it is the n-th set bit at or below base. If n
-// is 0, it is base if that bit is set. Without such a bit, the result is 0xffffffff.
+// is 0, it is base, provided that bit is set. If there is no such bit, the result is 0xffffffff.
 //
 //gpu:intrinsic
 func FindNthSet(mask, base uint32, n int32) uint32 {
@@ -157,7 +158,7 @@ func FindNthSet(mask, base uint32, n int32) uint32 {
 
 func saturate32(x int64) int32 { return int32(min(max(x, -1<<31), 1<<31-1)) }
 
-// bytesOf returns the byte of x at bit i, extended as T requires.
+// bytesOf returns the byte of x at bit i, sign- or zero-extended depending on T.
 func bytesOf[T ~int32 | ~uint32](x T, i int) T { return x << (24 - i) >> 24 }
 
 func dp2a[T ~int32 | ~uint32](a, b, c T, at int) T {
@@ -183,8 +184,8 @@ func mulHi[T Integer](a, b T) T {
 	return T(high)
 }
 
-// fieldByte returns a position or a length as the hardware reads it. For values above 255, the
-// hardware uses the low byte if the type has 32 bits.
+// fieldByte returns the position or length that the hardware uses. If a value exceeds 255 and the
+// type has 32 bits, the hardware uses only the low byte.
 func fieldByte(x, width uint32) uint32 {
 	if width == 32 {
 		return x & 0xff
@@ -198,7 +199,7 @@ func bfe[T Integer](x T, pos, n uint32) T {
 	if n == 0 {
 		return 0
 	}
-	top := min(pos+n-1, width-1) // the field's highest bit
+	top := min(pos+n-1, width-1) // the highest bit of the field
 	fill := isSigned[T]() && uint64(x)>>top&1 != 0
 	var r uint64
 	if pos < width {

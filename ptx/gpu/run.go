@@ -4,12 +4,12 @@ import (
 	"io"
 )
 
-// An Option changes how Run runs a kernel.
+// An Option configures Run.
 //
 //gpu:host
 type Option func(*grid)
 
-// SharedSize sets the size of dynamic shared memory in bytes.
+// SharedSize sets the size of the dynamic shared memory in bytes.
 //
 //gpu:host
 func SharedSize(bytes int) Option { return func(g *grid) { g.dynamic = bytes } }
@@ -19,27 +19,27 @@ func SharedSize(bytes int) Option { return func(g *grid) { g.dynamic = bytes } }
 //gpu:host
 func Cluster(size Dim) Option { return func(g *grid) { g.cluster = size.size() } }
 
-// Cooperative runs all blocks at the same time, so that GridSync works.
+// Cooperative runs all blocks concurrently, so that GridSync works.
 //
 //gpu:host
 func Cooperative() Option { return func(g *grid) { g.cooperative = true } }
 
-// Output sets where Printf prints. The default is os.Stdout.
+// Output sets the destination of Printf. The default is os.Stdout.
 //
 //gpu:host
 func Output(w io.Writer) Option { return func(g *grid) { g.output = w } }
 
 // Run calls kernel once for each thread of a grid, and returns when all calls have returned. The
-// threads of a block run at the same time, each in a goroutine. Blocks begin in order, up to
-// runtime.GOMAXPROCS at the same time.
+// threads of a block run concurrently, each in its own goroutine. Blocks start in order, and up to
+// runtime.GOMAXPROCS blocks run at the same time.
 //
-// If a thread panics, Run returns a *Panic. Threads that wait for the panicked thread are stopped.
-// If no thread of a block can continue, Run returns a *Deadlock. If several threads fail, Run
-// reports the first block and thread, so that every run reports the same failure. Run also returns
-// an error if a size is out of range.
+// If a thread panics, Run stops the threads that wait for it and returns a *Panic. If no thread of
+// a block can continue, Run returns a *Deadlock. If several threads fail, Run reports the first
+// block and thread, so that every run reports the same failure. Run also returns an error if a size
+// is out of range.
 //
-// A loop that polls memory must call Sleep. Otherwise it continues forever after the thread that it
-// waits for has panicked.
+// A loop that polls memory must call Sleep. Otherwise it never ends if the thread that it waits for
+// panics.
 //
 //gpu:host
 func Run(grid, block Dim, kernel func(t Thread), options ...Option) error {

@@ -9,7 +9,8 @@ import (
 	"github.com/purecuda/cuda/ptx/gpu"
 )
 
-// collect returns the distinct pointers that threads pass to the function.
+// collect returns a function that records pointers and one that returns the number of distinct
+// ones.
 func collect() (add func(p any), count func() int) {
 	var mu sync.Mutex
 	all := make(map[any]bool)
@@ -28,7 +29,7 @@ func TestSharedIsOnePerCallAndBlock(t *testing.T) {
 	const blocks = 3
 	for name, c := range map[string]struct {
 		kernel func(k gpu.Thread, add func(any))
-		want   int // for each block
+		want   int // variables per block
 	}{
 		"one call": {func(k gpu.Thread, add func(any)) { add(gpu.Shared[int](k)) }, 1},
 		"a loop": {func(k gpu.Thread, add func(any)) {
@@ -92,7 +93,7 @@ func TestSharedMemoryIsPoisoned(t *testing.T) {
 		if b := gpu.Shared[[4]bool](k); *b != [4]bool{} {
 			t.Error("uninitialized bools are not false")
 		}
-		f[0], p.X[0], d[0] = 1, 1, 1 // the next block must not see them
+		f[0], p.X[0], d[0] = 1, 1, 1 // the next block must not see these values
 	}, gpu.SharedSize(20))
 }
 

@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// copyGroups holds the asynchronous copies of a thread. They run as late as possible, so that code
-// that does not wait for them reads old values.
+// copyGroups contains the asynchronous copies of a thread. They are performed as late as possible,
+// so that code that fails to wait for them reads old values.
 type copyGroups struct {
 	open   []func()
 	groups [][]func()
@@ -19,7 +19,7 @@ func (c *copyGroups) commit() {
 	c.open = nil
 }
 
-// wait runs all but the last n groups.
+// wait performs the copies of all but the last n groups.
 func (c *copyGroups) wait(n int) {
 	for len(c.groups) > max(n, 0) {
 		for _, copy := range c.groups[0] {
@@ -29,7 +29,7 @@ func (c *copyGroups) wait(n int) {
 	}
 }
 
-// flush runs all copies.
+// flush performs all copies.
 func (c *copyGroups) flush() {
 	c.commit()
 	c.wait(0)
@@ -115,10 +115,10 @@ func copyBulk[T any](t Thread, dst, src []T, bar *Barrier) {
 	}
 }
 
-// barrierWaits is the part of a Barrier that is not in shared memory.
+// barrierWaits is the part of a Barrier's state that is not in shared memory.
 type barrierWaits struct {
 	waiters []barrierWaiter
-	copies  []func() // bulk copies that have not run
+	copies  []func() // bulk copies that have not been performed
 }
 
 type barrierWaiter struct {
@@ -135,7 +135,7 @@ func (w *barrierWaits) flush() {
 }
 
 // barrierOf returns the waits of a barrier. The blocks of a unit share them, because a block may
-// use a barrier of another block of its cluster. The caller holds the lock.
+// use a barrier of another block in its cluster. The caller must hold the lock.
 func (b *block) barrierOf(bar *Barrier) *barrierWaits {
 	first := b.unit.blocks[0]
 	w := first.bars[bar]
@@ -149,11 +149,11 @@ func (b *block) barrierOf(bar *Barrier) *barrierWaits {
 	return w
 }
 
-// The fields of Barrier.state. The pattern of uninitialized memory has barrierUnset.
+// The fields of Barrier.state. The pattern that fills uninitialized memory sets barrierUnset.
 const (
-	barrierCount    = 1<<20 - 1 // the largest number of arrivals
-	barrierExpected = 20        // the position of the number of arrivals of each phase
-	barrierBytes    = 40        // the position of the expected bytes
+	barrierCount    = 1<<20 - 1 // maximum number of arrivals
+	barrierExpected = 20        // position of the number of arrivals in each phase
+	barrierBytes    = 40        // position of the number of expected bytes
 	maxBytes        = 1<<20 - 1
 	barrierUnset    = 1 << 62
 	barrierPhase    = 63
@@ -193,7 +193,7 @@ func (b *Barrier) invalidate(t Thread) {
 	b.state = 0
 }
 
-// transfer adds to the bytes that the phase expects.
+// transfer adds to the number of bytes that the phase expects.
 func (b *Barrier) transfer(bytes int) {
 	n := b.bytes() + bytes
 	if n > maxBytes || n < -maxBytes {
@@ -221,7 +221,7 @@ func (b *Barrier) arrive(t Thread, n, bytes int, drop bool) BarrierPhase {
 	return phase
 }
 
-// complete begins the next phase if the phase is complete.
+// complete begins the next phase if the current one is complete.
 func (b *Barrier) complete(w *barrierWaits) {
 	if b.pending() != 0 || b.bytes() != 0 {
 		return

@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/ptx/num"
 )
 
-// locks protect 16-bit values, for which the host has no atomic operations.
+// locks protect 16-bit values, because the host has no 16-bit atomic operations.
 var locks [64]sync.Mutex
 
 func lockOf(p unsafe.Pointer) *sync.Mutex { return &locks[uintptr(p)/2%64] }
@@ -78,7 +78,7 @@ func atomicStore[T AtomicValue](p *T, v T, options []AtomicOption) {
 	}
 }
 
-// checkOptions panics if an option is unknown, or if there are two scopes or two orders.
+// checkOptions panics if an option is unknown, or if there is more than one scope or order.
 func checkOptions(options []AtomicOption) {
 	var scope, order int
 	for _, o := range options {
@@ -130,7 +130,7 @@ func sub[T AtomicNumber](a, b T) T {
 	return valueOf[T](x - y)
 }
 
-// bitsIn returns the size of a number in bits.
+// bitsIn returns the size of an integer in bits.
 func bitsIn[T Integer](x T) int { return 8 * int(unsafe.Sizeof(x)) }
 
 func isSigned[T Integer]() bool { return ^T(0) < 0 }

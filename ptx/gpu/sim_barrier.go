@@ -7,12 +7,13 @@ import (
 // blockBarrier is the barrier of Sync and its variants.
 type blockBarrier struct {
 	arrived []*thread
-	count   uint64 // threads whose predicate is true
+	count   uint64 // number of threads whose predicate is true
 }
 
 var syncNames = [...]string{"Sync", "SyncCount", "SyncAnd", "SyncOr"}
 
-// syncBlock waits for the block and returns the number of threads whose predicate is true.
+// syncBlock waits for all threads of the block and returns the number of threads whose predicate is
+// true.
 func (t Thread) syncBlock(kind int, pred bool) int {
 	s := t.self()
 	b := s.block
@@ -29,7 +30,7 @@ func (t Thread) syncBlock(kind int, pred bool) int {
 	return int(s.result)
 }
 
-// trySync completes the barrier if all threads of the block have arrived. The caller holds the
+// trySync completes the barrier if all threads of the block have arrived. The caller must hold the
 // lock.
 func (b *block) trySync() bool {
 	all := b.sync.arrived
@@ -50,8 +51,8 @@ func (b *block) trySync() bool {
 	return true
 }
 
-// divergent returns two threads. Of all threads, first has the lowest rank. Of those that wait at a
-// different line from first, odd has the lowest rank.
+// divergent returns the thread with the lowest rank as first, and the thread with the lowest rank
+// among those that wait at a different line as odd.
 func divergent(all []*thread) (odd, first *thread) {
 	first = all[0]
 	for _, s := range all {
@@ -67,7 +68,7 @@ func divergent(all []*thread) (odd, first *thread) {
 	return odd, first
 }
 
-// diverged fails a thread that waits at a different barrier from the first thread.
+// diverged reports a failure of a thread that waits at a different barrier than the first thread.
 func (b *block) diverged(odd, first *thread) {
 	odd.fail(false, func() error {
 		f := frameOf(odd.call)
@@ -120,10 +121,10 @@ type phases struct {
 	waiters               []*thread
 }
 
-// phaseOf is the state of one thread at such a barrier.
+// phaseOf is the state of a single thread at such a barrier.
 type phaseOf struct {
 	phase   int
-	arrived bool // and has not waited
+	arrived bool // the thread has arrived but has not waited yet
 }
 
 func (p *phases) arrive(of *phaseOf) {

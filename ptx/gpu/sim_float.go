@@ -9,7 +9,8 @@ import (
 	"github.com/purecuda/cuda/ptx/num"
 )
 
-// modeOf returns the mode of package softfloat. Both packages list the modes in one order.
+// modeOf returns the corresponding mode of package softfloat. Both packages list the modes in the
+// same order.
 func modeOf(mode Rounding) softfloat.Mode {
 	if mode > ToPositiveInf {
 		panic(fmt.Errorf("%d is not a rounding mode", mode))
@@ -17,7 +18,7 @@ func modeOf(mode Rounding) softfloat.Mode {
 	return softfloat.RN + softfloat.Mode(mode)
 }
 
-// isFloat32 reports whether T has the precision of float32.
+// isFloat32 reports whether the underlying type of T is float32.
 func isFloat32[T Float]() bool { return unsafe.Sizeof(*new(T)) == 4 }
 
 type (
@@ -52,12 +53,12 @@ func integral(x float64, mode Rounding) float64 {
 	return math.Copysign(softfloat.Integral(x, modeOf(mode)), x)
 }
 
-// approx computes an approximate function as the emulator does.
+// approx evaluates an approximate function in the same way as the emulator.
 func approx(x float32, name string) float32 {
 	return softfloat.Canonical(float32(softfloat.Function(name)(float64(x))))
 }
 
-// flush replaces a subnormal number by a zero.
+// flush replaces a subnormal number with zero.
 func flush(x float32) float32 {
 	if -0x1p-126 < x && x < 0x1p-126 {
 		return math.Float32frombits(math.Float32bits(x) & (1 << 31))
@@ -65,7 +66,7 @@ func flush(x float32) float32 {
 	return x
 }
 
-// convert follows the rules of the instruction cvt, with .sat for integer results.
+// convert implements the cvt instruction, with .sat for integer results.
 func convert[T, F num.Number](x F, mode Rounding) T {
 	m := modeOf(mode)
 	bits, signed, toInt := integerType[T]()
@@ -96,7 +97,7 @@ func convert[T, F num.Number](x F, mode Rounding) T {
 	return y
 }
 
-// odd returns the value of x, rounded to odd if it is an integer that float64 cannot represent.
+// odd converts x to float64. An integer that float64 cannot represent is rounded to odd.
 func odd[F num.Number](x F) float64 {
 	mag, neg, ok := integerOf(x)
 	if !ok {
@@ -112,7 +113,7 @@ func odd[F num.Number](x F) float64 {
 	return f
 }
 
-// toInteger converts x to an integer type and returns its bits.
+// toInteger converts x to an integer type and returns the bits of the result.
 func toInteger(x float64, m softfloat.Mode, bits uint, signed, wide bool) uint64 {
 	switch {
 	case x == x:
@@ -123,7 +124,7 @@ func toInteger(x float64, m softfloat.Mode, bits uint, signed, wide bool) uint64
 	return 0
 }
 
-// integerType returns the size and the signedness of T if it is an integer type.
+// integerType returns the size of T in bits and whether it is signed, if T is an integer type.
 func integerType[T num.Number]() (bits uint, signed, ok bool) {
 	var x T
 	bits = 8 * uint(unsafe.Sizeof(x))
@@ -136,7 +137,7 @@ func integerType[T num.Number]() (bits uint, signed, ok bool) {
 	return bits, false, false
 }
 
-// integerOf returns the magnitude and the sign of x if it is an integer.
+// integerOf returns the magnitude and sign of x if it is an integer.
 func integerOf[F num.Number](x F) (mag uint64, neg, ok bool) {
 	_, signed, ok := integerType[F]()
 	if !ok {

@@ -11,10 +11,10 @@ import (
 	"sync/atomic"
 )
 
-// maxThreads is the largest number of threads of a block.
+// maxThreads is the maximum number of threads in a block.
 const maxThreads = 1024
 
-// grid is one call of Run.
+// grid is the state of one call of Run.
 type grid struct {
 	size, block, cluster Dim
 	dynamic              int // bytes of dynamic shared memory
@@ -25,18 +25,18 @@ type grid struct {
 
 	mu    sync.Mutex
 	fault fault        // the first failure in the order of units, blocks and threads
-	limit atomic.Int64 // units from this one on do not start
+	limit atomic.Int64 // units with this or a higher index do not start
 }
 
-// fault is a failure and the rank of its thread in the grid.
+// fault is a failure, with the rank of its thread in the grid.
 type fault struct {
 	unit, rank int
 	deadlock   bool
 	err        error
 }
 
-// before reports whether f precedes o. Within a unit, a panic precedes a deadlock, because it is
-// often the cause.
+// before reports whether f precedes o. Within a unit, a panic precedes a deadlock, because the
+// panic is often the cause of the deadlock.
 func (f fault) before(o fault) bool {
 	switch {
 	case o.err == nil || f.unit != o.unit:
@@ -47,7 +47,7 @@ func (f fault) before(o fault) bool {
 	return f.rank < o.rank
 }
 
-// fail records a failure. It calls describe only if the failure precedes the recorded one.
+// fail records a failure. It calls describe only if the failure precedes the one recorded so far.
 func (g *grid) fail(f fault, describe func() error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -107,8 +107,8 @@ func (g *grid) valid() error {
 	return nil
 }
 
-// units returns the number of units. A unit is the set of blocks that must run at the same time: a
-// cluster, or the whole grid if it is cooperative.
+// units returns the number of units. A unit is a set of blocks that must run concurrently: a
+// cluster, or the whole grid if the launch is cooperative.
 func (g *grid) units() int {
 	if g.cooperative {
 		return 1
@@ -116,7 +116,7 @@ func (g *grid) units() int {
 	return g.size.Count() / g.cluster.Count()
 }
 
-// unit returns unit i, with its threads not started.
+// unit returns unit i. Its threads are not started yet.
 func (g *grid) unit(i int) *unit {
 	u := &unit{grid: g, number: i}
 	if !g.cooperative {
@@ -129,20 +129,20 @@ func (g *grid) unit(i int) *unit {
 	return u
 }
 
-// unit is a set of blocks that run at the same time. Its lock protects the state of all barriers
-// and collective operations of these blocks.
+// unit is a set of blocks that run concurrently. Its lock protects the state of all barriers and
+// collective operations of these blocks.
 type unit struct {
 	grid   *grid
 	number int
-	lone   bool // for calls with the zero Thread
+	lone   bool // created for a call with the zero Thread
 
 	mu      sync.Mutex
 	blocks  []*block
 	sync    phases    // GridSync
-	running int       // threads that have not ended
-	waiting int       // threads that wait
-	failed  bool      // a thread has panicked, so those that wait for it never continue
-	dead    []*thread // the threads of a deadlock, in the order of blocks and threads
+	running int       // number of threads that have not ended
+	waiting int       // number of waiting threads
+	failed  bool      // a thread has panicked, so threads that wait for it can never continue
+	dead    []*thread // the threads of a deadlock, ordered by block and thread
 }
 
 // block is a running block.
@@ -152,7 +152,7 @@ type block struct {
 	index   Dim
 	threads []thread
 	warps   []warp
-	alive   int // threads that have not exited. Panicked threads count.
+	alive   int // number of threads that have not exited, including panicked threads
 	sync    blockBarrier
 	named   [16]namedBarrier
 	shared  sharedMemory
@@ -161,7 +161,7 @@ type block struct {
 
 // cluster is a running cluster.
 type cluster struct {
-	blocks []*block // by rank
+	blocks []*block // indexed by rank
 	sync   phases
 }
 
@@ -172,21 +172,21 @@ type thread struct {
 	rank  int
 	wake  chan struct{}
 
-	// The unit's lock protects these fields.
+	// Protected by the unit's lock:
 	parked  bool
-	stop    bool // the thread must end when it wakes
+	stop    bool // whether the thread must end when it wakes up
 	wait    waitFor
-	site    *site   // where the thread was stopped
-	call    uintptr // the call of Sync
-	result  uint64  // of the barrier
+	site    *site   // where the thread was when it was stopped
+	call    uintptr // program counter of the call of Sync
+	result  uint64  // result of the barrier
 	cluster phaseOf
 	grid    phaseOf
 
-	// Only the thread uses these fields.
+	// Only used by the thread itself:
 	copies, bulk copyGroups
 }
 
-// waitFor describes what a thread waits for.
+// waitFor describes what a thread is waiting for.
 type waitFor struct {
 	call      string
 	mask      uint32
@@ -231,7 +231,7 @@ func newBlock(u *unit, at Dim) *block {
 	return b
 }
 
-// run runs all threads and returns when they have ended.
+// run runs all threads and returns after they have ended.
 func (u *unit) run() {
 	var wait sync.WaitGroup
 	for _, b := range u.blocks {
@@ -244,13 +244,14 @@ func (u *unit) run() {
 	u.reportDeadlock()
 }
 
-// stopped is the panic that ends a thread after another has failed. exited is the panic of Exit.
+// stopped is the panic value that ends a thread after another one has failed. exited is the panic
+// value of Exit.
 type (
 	stopped struct{}
 	exited  struct{}
 )
 
-// run calls the kernel.
+// run calls the kernel for one thread.
 func (s *thread) run(wait *sync.WaitGroup) {
 	returned := false
 	defer func() {
@@ -274,7 +275,7 @@ func (s *thread) run(wait *sync.WaitGroup) {
 	returned = true
 }
 
-// panicked records a panic while the stack of the panic is still present.
+// panicked records a panic before the stack is unwound.
 func (s *thread) panicked(v any) {
 	at := here()
 	s.fail(false, func() error {
@@ -290,8 +291,8 @@ func (s *thread) fail(deadlock bool, describe func() error) {
 	u.grid.fail(fault{unit: u.number, rank: rank, deadlock: deadlock}, describe)
 }
 
-// end removes the thread from everything that waits for it. If the thread failed, the others keep
-// waiting for it, until all wait and are stopped.
+// end removes the thread from everything that may be waiting for it. If the thread has failed, the
+// other threads keep waiting for it until no thread can continue, and are then stopped.
 func (s *thread) end(failed bool) {
 	s.copies.flush()
 	s.bulk.flush()
@@ -318,7 +319,7 @@ func (b *block) leave(s *thread) {
 	b.unit.sync.leave(&s.grid)
 }
 
-// progress stops all threads if none can continue. The caller holds the lock.
+// progress stops all threads if none can continue. The caller must hold the lock.
 func (u *unit) progress() {
 	if u.waiting < u.running || u.waiting == 0 {
 		return
@@ -342,7 +343,7 @@ func (u *unit) stopAll() {
 	}
 }
 
-// deadlock records which threads wait. They report where when they stop.
+// deadlock records which threads wait. When they stop, they report where they were.
 func (u *unit) deadlock() {
 	for _, b := range u.blocks {
 		for i := range b.threads {
@@ -353,7 +354,7 @@ func (u *unit) deadlock() {
 	}
 }
 
-// reportDeadlock records the deadlock after all threads have stopped.
+// reportDeadlock reports the deadlock after all threads have stopped.
 func (u *unit) reportDeadlock() {
 	if len(u.dead) == 0 {
 		return
@@ -365,8 +366,8 @@ func (u *unit) reportDeadlock() {
 	u.dead[0].fail(true, func() error { return d })
 }
 
-// park waits until another thread releases s. The caller holds the lock, and holds it again
-// afterwards, also if park panics.
+// park waits until another thread releases s. The caller must hold the lock. It also holds the lock
+// when park returns or panics.
 func (s *thread) park(w waitFor) {
 	u := s.block.unit
 	if s.wake == nil {
@@ -389,7 +390,7 @@ func (s *thread) park(w waitFor) {
 	}
 }
 
-// release lets a parked thread continue. The caller holds the lock.
+// release lets a parked thread continue. The caller must hold the lock.
 func (s *thread) release() {
 	s.parked = false
 	s.block.unit.waiting--
@@ -399,10 +400,11 @@ func (s *thread) release() {
 // loneGrid is the grid of the zero Thread.
 var loneGrid = &grid{size: D1(1), block: D1(1), cluster: D1(1)}
 
-// loneBlock answers questions about the indices of the zero Thread.
+// loneBlock is the block of the zero Thread, for queries of its indices.
 var loneBlock = &block{unit: &unit{grid: loneGrid}}
 
-// self returns the running thread. For the zero Thread, it returns a new block of one thread.
+// self returns the running thread. For the zero Thread, it returns a new block that consists of a
+// single thread.
 func (t Thread) self() *thread {
 	if t.s != nil {
 		return t.s
@@ -428,7 +430,7 @@ func (t Thread) block() *block {
 
 func (t Thread) grid() *grid { return t.block().unit.grid }
 
-// check ends the thread if another has failed. Threads that poll call it.
+// check ends the thread if another one has failed. Threads that poll must call it.
 func (t Thread) check() {
 	if t.s == nil {
 		return

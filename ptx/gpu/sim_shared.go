@@ -15,7 +15,7 @@ type sharedMemory struct {
 	dynamic   []uint64
 }
 
-// sharedKey identifies a variable in shared memory: a line of the source and a type.
+// sharedKey identifies a variable in shared memory by its source line and type.
 type sharedKey struct {
 	line string // function, file and line
 	typ  reflect.Type
@@ -51,14 +51,14 @@ func (m *sharedMemory) variable(key sharedKey) sharedEntry {
 	return e
 }
 
-// poison fills memory with undefined.
+// poison fills memory with the pattern of undefined values.
 func poison(b []byte) {
 	for i := range b {
 		b[i] = byte(uint64(undefined) >> (8 * (i % 8)))
 	}
 }
 
-// poisonable reports whether all patterns are valid values of a type.
+// poisonable reports whether any bit pattern is a valid value of the type.
 func poisonable(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Struct:
@@ -74,21 +74,21 @@ func poisonable(t reflect.Type) bool {
 	return plain(t)
 }
 
-// plain reports whether a type is a number.
+// plain reports whether the type is a numeric type.
 func plain(t reflect.Type) bool { return t.Kind() > reflect.Bool && t.Kind() <= reflect.Complex128 }
 
-// The call sites of Shared that have run, for all calls of Run.
+// sites contains the call sites of Shared that have been executed, across all calls of Run.
 var sites struct {
 	sync.Mutex
-	byPC   map[uintptr]string               // the line of a call
-	unique map[sharedKey]map[string]uintptr // the call, by the lines of its inlined callers
+	byPC   map[uintptr]string               // source line of each call
+	unique map[sharedKey]map[string]uintptr // the call for each key, by the lines of its inlined callers
 }
 
-// keyOf returns the key of the call of Shared that is running. Two calls on one line would get the
-// same variable, so it panics if it finds such calls.
+// keyOf returns the key of the current call of Shared. Two calls on the same line would get the
+// same variable, so keyOf panics if it detects such calls.
 func keyOf(typ reflect.Type) sharedKey {
 	var pcs [8]uintptr
-	n := runtime.Callers(4, pcs[:]) // Callers, keyOf, sharedVariable, Shared
+	n := runtime.Callers(4, pcs[:]) // skips Callers, keyOf, sharedVariable and Shared
 	sites.Lock()
 	defer sites.Unlock()
 	if line, ok := sites.byPC[pcs[0]]; ok {
@@ -113,8 +113,8 @@ func keyOf(typ reflect.Type) sharedKey {
 	return key
 }
 
-// lineOf returns the line of the first frame, and the lines of all frames of the same machine
-// function.
+// lineOf returns the source line of the first frame, and the lines of all frames that were inlined
+// into the same machine function.
 func lineOf(pcs []uintptr) (line, inlined string) {
 	frames := runtime.CallersFrames(pcs)
 	var entry uintptr
@@ -175,7 +175,7 @@ func mapShared[T any](t Thread, p *T, rank int) *T {
 	return (*T)(unsafe.Add(to.shared.variable(key).p, offset))
 }
 
-// find returns the variable that contains an address.
+// find returns the variable that contains address a.
 func (m *sharedMemory) find(a uintptr) (key sharedKey, offset uintptr, dynamic, ok bool) {
 	if len(m.dynamic) > 0 {
 		if base := uintptr(unsafe.Pointer(&m.dynamic[0])); a >= base && a-base < uintptr(8*len(m.dynamic)) {

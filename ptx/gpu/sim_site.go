@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// site is the stack of a call, innermost first.
+// site is the call stack at some point, innermost call first.
 type site struct {
 	pcs [12]uintptr
 	n   int
 }
 
-// here returns the stack of its caller.
+// here returns the call stack of its caller.
 func here() site {
 	var s site
 	s.n = runtime.Callers(2, s.pcs[:])
 	return s
 }
 
-// frame returns the innermost frame outside this package and package runtime.
+// frame returns the innermost frame outside of this package and package runtime.
 func (s *site) frame() runtime.Frame {
 	frames := runtime.CallersFrames(s.pcs[:s.n])
 	for {
@@ -53,5 +53,5 @@ func sameLine(a, b uintptr) bool {
 	return f.File == g.File && f.Line == g.Line
 }
 
-// self begins the names of the functions of this package.
+// self is the prefix of the names of this package's functions.
 const self = "github.com/purecuda/cuda/ptx/gpu."

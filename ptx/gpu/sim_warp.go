@@ -8,27 +8,28 @@ import (
 
 // warp is a running warp.
 type warp struct {
-	alive uint32 // lanes that have not exited. Panicked lanes count.
+	alive uint32 // mask of lanes that have not exited, including panicked lanes
 	slots [WarpSize]slot
 }
 
-// slot is the part of one lane in a collective operation.
+// slot is a lane's part in a collective operation.
 type slot struct {
 	waits  bool
 	s      *thread
 	call   string
 	mask   uint32
-	width  int // of a shuffle
+	width  int // width of a shuffle
 	in     uint64
 	out    uint64
 	arg    int
-	finish func(w *warp, lanes uint32) // sets out of all lanes
+	finish func(w *warp, lanes uint32) // sets the results of all lanes
 }
 
-// undefined is read from lanes that do not take part. It is a NaN in every format.
+// undefined is the value read from lanes that do not take part in an operation. It is a NaN in
+// every format.
 const undefined = 0xfffa_fffa_fffa_fffa
 
-// collective waits for the lanes of mask and returns the lane's result.
+// collective waits for the lanes of mask and returns the result for the calling lane.
 func (t Thread) collective(call string, mask uint32, in uint64, finish func(*warp, uint32)) uint64 {
 	return t.exchange(slot{call: call, mask: mask, in: in, finish: finish})
 }
@@ -51,7 +52,7 @@ func (t Thread) exchange(op slot) uint64 {
 	return w.slots[lane].out
 }
 
-// try completes the operation of a lane if all lanes have arrived.
+// try completes a lane's operation if all lanes of the mask have arrived.
 func (w *warp) try(lane int) bool {
 	of := w.slots[lane]
 	lanes := of.mask & w.alive
@@ -74,7 +75,7 @@ func (w *warp) try(lane int) bool {
 	return true
 }
 
-// retry completes the operations that waited for a lane that has exited.
+// retry completes the operations that were waiting for a lane that has exited.
 func (w *warp) retry() {
 	for i := range w.slots {
 		if w.slots[i].waits {
@@ -91,7 +92,7 @@ func bitsOf[T any](v T) (x uint64) {
 
 func valueOf[T any](x uint64) T { return *(*T)(unsafe.Pointer(&x)) }
 
-// shuffle follows the rules of the instruction shfl.sync.
+// shuffle implements the shfl.sync instruction.
 func shuffle[T Scalar](t Thread, call string, mask uint32, v T, arg, width int) T {
 	if width < 1 || width > WarpSize || width&(width-1) != 0 {
 		panic(fmt.Errorf("%s: the width %d is not a power of two up to %d", call, width, WarpSize))
@@ -111,7 +112,7 @@ func shuffled(w *warp, lanes uint32) {
 	}
 }
 
-// sourceLane returns the lane that a lane reads from.
+// sourceLane returns the index of the lane that the given lane reads from.
 func sourceLane(call string, lane, arg, width int) int {
 	first := lane &^ (width - 1)
 	last := first + width - 1
@@ -151,7 +152,7 @@ func vote(t Thread, call string, mask uint32, pred bool) uint32 {
 	}))
 }
 
-// all sets the result of all lanes.
+// all sets the same result for all lanes.
 func (w *warp) all(lanes uint32, out uint64) {
 	for m := lanes; m != 0; m &= m - 1 {
 		w.slots[bits.TrailingZeros32(m)].out = out

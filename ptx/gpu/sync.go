@@ -1,25 +1,26 @@
 package gpu
 
-// Sync waits until all threads of the block that have not exited call it (__syncthreads). Memory
-// accesses before it are visible to the block after it. All threads of a block must reach the same
-// call. Run reports a *Panic if they do not.
+// Sync waits until all threads of the block that have not exited call it (__syncthreads).
+// Afterwards, memory accesses before the call are visible to the whole block. All threads of the
+// block must reach the same call. If they do not, Run returns a *Panic.
 //
 //gpu:intrinsic
 func (t Thread) Sync() { t.syncBlock(0, false) }
 
-// SyncCount is Sync, and returns the number of threads of the block for which pred is true
+// SyncCount is like Sync and returns the number of threads of the block for which pred is true
 // (__syncthreads_count).
 //
 //gpu:intrinsic
 func (t Thread) SyncCount(pred bool) int { return t.syncBlock(1, pred) }
 
-// SyncAnd is Sync, and reports whether pred is true for all threads of the block
+// SyncAnd is like Sync and reports whether pred is true for all threads of the block
 // (__syncthreads_and).
 //
 //gpu:intrinsic
 func (t Thread) SyncAnd(pred bool) bool { return t.syncBlock(2, !pred) == 0 }
 
-// SyncOr is Sync, and reports whether pred is true for any thread of the block (__syncthreads_or).
+// SyncOr is like Sync and reports whether pred is true for any thread of the block
+// (__syncthreads_or).
 //
 //gpu:intrinsic
 func (t Thread) SyncOr(pred bool) bool { return t.syncBlock(3, pred) > 0 }
@@ -36,20 +37,20 @@ func (t Thread) SyncWarp() { t.SyncWarpMask(FullMask) }
 func (t Thread) SyncWarpMask(mask uint32) { t.collective("SyncWarp", mask, 0, nil) }
 
 // BarrierSync arrives at the named barrier id, from 1 to 15, and waits until count threads of the
-// block have arrived (barrier.sync). The count must be a multiple of WarpSize and the same in all
+// block have arrived (barrier.sync). The count must be a multiple of WarpSize, and the same in all
 // calls until the barrier completes. All threads of a warp must make the same call.
 //
 //gpu:intrinsic
 func (t Thread) BarrierSync(id, count int) { t.namedBarrier(id, count, true) }
 
-// BarrierArrive arrives at a named barrier without waiting (barrier.arrive). BarrierSync describes
-// the parameters.
+// BarrierArrive arrives at a named barrier without waiting (barrier.arrive). The parameters are
+// those of BarrierSync.
 //
 //gpu:intrinsic
 func (t Thread) BarrierArrive(id, count int) { t.namedBarrier(id, count, false) }
 
-// ClusterSync waits until all threads of the cluster that have not exited call it. Memory accesses
-// before it are visible to the cluster after it.
+// ClusterSync waits until all threads of the cluster that have not exited call it. Afterwards,
+// memory accesses before the call are visible to the whole cluster.
 //
 //gpu:intrinsic
 func (t Thread) ClusterSync() {
@@ -57,7 +58,7 @@ func (t Thread) ClusterSync() {
 	t.ClusterWait()
 }
 
-// ClusterArrive arrives at the barrier of the cluster without waiting (barrier.cluster.arrive). The
+// ClusterArrive arrives at the cluster's barrier without waiting (barrier.cluster.arrive). The
 // thread must call ClusterWait before it arrives again.
 //
 //gpu:intrinsic
@@ -70,25 +71,25 @@ func (t Thread) ClusterArrive() { t.clusterArrive() }
 func (t Thread) ClusterWait() { t.clusterWait() }
 
 // GridSync waits until all threads of the grid that have not exited call it. It requires a launch
-// with Cooperative set in driver.LaunchConfig. Run requires the option Cooperative.
+// with Cooperative set in driver.LaunchConfig. Under Run, it requires the option Cooperative.
 //
 //gpu:intrinsic
 func (t Thread) GridSync() { t.gridSync() }
 
-// FenceBlock orders the memory accesses of the thread before it and after it, as seen by the block
-// (__threadfence_block).
+// FenceBlock orders the thread's memory accesses before the call relative to those after it, as
+// observed by the block (__threadfence_block).
 //
 //gpu:intrinsic
 func (t Thread) FenceBlock() {}
 
-// FenceDevice orders the memory accesses of the thread before it and after it, as seen by the
-// device (__threadfence).
+// FenceDevice orders the thread's memory accesses before the call relative to those after it, as
+// observed by the device (__threadfence).
 //
 //gpu:intrinsic
 func (t Thread) FenceDevice() {}
 
-// FenceSystem orders the memory accesses of the thread before it and after it, as seen by the host
-// and by all devices (__threadfence_system).
+// FenceSystem orders the thread's memory accesses before the call relative to those after it, as
+// observed by the host and all devices (__threadfence_system).
 //
 //gpu:intrinsic
 func (t Thread) FenceSystem() {}

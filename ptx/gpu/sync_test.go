@@ -9,7 +9,7 @@ import (
 	"github.com/purecuda/cuda/ptx/gpu"
 )
 
-// wantPanic runs a kernel and checks that the Panic contains a text.
+// wantPanic runs a kernel and checks that it fails with a Panic whose message contains text.
 func wantPanic(t *testing.T, text string, grid, block gpu.Dim, kernel func(gpu.Thread), options ...gpu.Option) *gpu.Panic {
 	t.Helper()
 	err := gpu.Run(grid, block, kernel, options...)
@@ -20,7 +20,8 @@ func wantPanic(t *testing.T, text string, grid, block gpu.Dim, kernel func(gpu.T
 	return p
 }
 
-// wantDeadlock runs a kernel and returns the sorted descriptions of its waits without duplicates.
+// wantDeadlock runs a kernel and returns descriptions of the waits in its Deadlock, sorted and
+// without duplicates.
 func wantDeadlock(t *testing.T, grid, block gpu.Dim, kernel func(gpu.Thread), options ...gpu.Option) []string {
 	t.Helper()
 	err := gpu.Run(grid, block, kernel, options...)
@@ -88,7 +89,8 @@ func TestSyncAtDifferentLinesIsAPanic(t *testing.T) {
 	}
 }
 
-// All threads execute a barrier in one function that several lines call, which is one barrier.
+// All threads execute the same barrier in a function that is called from several lines. That counts
+// as one barrier.
 func TestSyncInAHelper(t *testing.T) {
 	helper := func(k gpu.Thread) { k.Sync() }
 	mustRun(t, gpu.D1(1), gpu.D1(64), func(k gpu.Thread) {
@@ -106,7 +108,7 @@ func TestNamedBarriers(t *testing.T) {
 		box := gpu.Shared[int](k)
 		const full, empty = 1, 2
 		for i := range consumed {
-			if k.Warp() < 2 { // the producers
+			if k.Warp() < 2 { // these warps are the producers
 				if i > 0 {
 					k.BarrierSync(empty, 128)
 				}
@@ -173,7 +175,7 @@ func TestClusterBarrierAndSharedMemoryOfOtherBlocks(t *testing.T) {
 		mine[k.Rank()] = -1
 	}, gpu.Cluster(gpu.D2(2, 2)), gpu.SharedSize(32*8))
 	for i, s := range sums {
-		x := i % 8 / 2 * 2 // the cluster has the blocks x, x+1, 8+x and 9+x
+		x := i % 8 / 2 * 2 // the cluster consists of blocks x, x+1, 8+x and 9+x
 		if want := 400 + 4*x + 18; s != want {
 			t.Errorf("block %d has sum %d, want %d", i, s, want)
 		}
@@ -192,13 +194,13 @@ func TestClusterIndices(t *testing.T) {
 	}, gpu.Cluster(gpu.D3(2, 3, 2)))
 }
 
-// Each thread of the grid reads what another block has written before the barrier.
+// Each thread of the grid reads a value that another block has written before the barrier.
 func TestGridSync(t *testing.T) {
 	x := make([]int, 8*32)
 	mustRun(t, gpu.D1(8), gpu.D1(32), func(k gpu.Thread) {
 		i := k.GlobalX()
 		if i == len(x)-1 {
-			return // the others do not wait for it
+			return // the other threads do not wait for this one
 		}
 		for range 3 {
 			next := x[i+1] + 1

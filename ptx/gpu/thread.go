@@ -3,11 +3,11 @@ package gpu
 // WarpSize is the number of threads in a warp.
 const WarpSize = 32
 
-// FullMask names all lanes of a warp.
+// FullMask is the mask of all lanes of a warp.
 const FullMask uint32 = 0xffffffff
 
-// Dim is the size of a grid, a block or a cluster, or an index in one. In a size, a zero field
-// counts as 1.
+// Dim is the size of a grid, block or cluster, or an index within one. In a size, a zero field
+// means 1.
 type Dim struct{ X, Y, Z int }
 
 // D1 returns the size x × 1 × 1.
@@ -33,20 +33,20 @@ func (d Dim) size() Dim {
 	return Dim{one(d.X), one(d.Y), one(d.Z)}
 }
 
-// at returns the index of the element with a linear rank.
+// at returns the index of the element with the given linear rank.
 func (d Dim) at(rank int) Dim {
 	return Dim{rank % d.X, rank / d.X % d.Y, rank / d.X / d.Y}
 }
 
-// rank returns the linear rank of the element with an index.
+// rank returns the linear rank of the element with index i.
 func (d Dim) rank(i Dim) int { return i.X + d.X*(i.Y+d.Y*i.Z) }
 
 // Thread is the running thread of a kernel. Only the kernel and the functions it calls may use it.
-// It has no size on a device.
+// On a device, its size is zero.
 type Thread struct{ s *thread }
 
-// Device reports whether the code runs as PTX, on a device or on the emulator. Run returns false.
-// The compiler removes the branch that is not taken.
+// Device reports whether the code runs as PTX, on a device or on the emulator. Under Run, it
+// returns false. The compiler removes code for the other case.
 //
 //gpu:intrinsic
 func Device() bool { return false }
@@ -126,8 +126,9 @@ func (t Thread) GlobalY() int { return t.BlockY()*t.BlockDimY() + t.ThreadY() }
 //gpu:intrinsic
 func (t Thread) GlobalZ() int { return t.BlockZ()*t.BlockDimZ() + t.ThreadZ() }
 
-// GridStrideX returns the number of threads of the grid in X, GridDimX*BlockDimX. A loop from
-// GlobalX with this step lets a grid of any size process all elements.
+// GridStrideX returns the number of threads of the grid in X, GridDimX*BlockDimX. A loop that
+// starts at GlobalX and advances by this number processes all elements, whatever the size of the
+// grid.
 //
 //gpu:intrinsic
 func (t Thread) GridStrideX() int { return t.GridDimX() * t.BlockDimX() }

@@ -2,8 +2,9 @@ package gpu
 
 import "unsafe"
 
-// View is a slice in a struct that is passed to a kernel by value. It holds a pointer and a length,
-// 16 bytes. The zero View is empty. Its methods check indices as Go does for slices.
+// View replaces a slice in a struct that is passed to a kernel by value. It consists of a pointer
+// and a length, 16 bytes in total. The zero View is empty. Its methods check indices in the same
+// way as Go does for slices.
 type View[T any] struct {
 	ptr *T
 	n   int
@@ -13,8 +14,8 @@ type View[T any] struct {
 func ViewOf[T any](s []T) View[T] { return View[T]{dataOf(s), len(s)} }
 
 // ViewAt returns a View of n elements of device memory, as in ViewAt[float32](b.Ptr(), b.Len()) for
-// a driver.Buffer b. The host passes the View to a kernel. It must not access the elements, and
-// must not free the memory before the kernel has finished.
+// a driver.Buffer b. The host may only pass the View to a kernel. It must not access the elements,
+// and must not free the memory before the kernel has finished.
 func ViewAt[T any, A ~uint64 | ~uintptr](address A, n int) View[T] {
 	return View[T]{pointerAt[T](uintptr(address)), n}
 }
@@ -34,16 +35,16 @@ func (v View[T]) Set(i int, x T) { v.Slice()[i] = x }
 // Ptr returns the address of element i.
 func (v View[T]) Ptr(i int) *T { return &v.Slice()[i] }
 
-// View2D is a matrix in a struct that is passed to a kernel by value, or a parameter. It holds a
-// pointer, the numbers of rows and columns, and the stride, the distance between rows in elements:
-// 32 bytes. The zero View2D is empty. Its methods check both indices.
+// View2D is a matrix that is passed to a kernel as a parameter or in a struct. It consists of a
+// pointer, the numbers of rows and columns, and the stride, which is the distance between rows in
+// elements. Its size is 32 bytes. The zero View2D is empty. Its methods check both indices.
 type View2D[T any] struct {
 	ptr                *T
 	rows, cols, stride int
 }
 
-// View2DOf returns a View2D of a slice that contains the rows one after another, stride elements
-// apart. It panics if the slice is too short or the stride is smaller than cols.
+// View2DOf returns a View2D of a slice that contains the rows in order, stride elements apart. It
+// panics if the slice is too short or the stride is less than cols.
 func View2DOf[T any](s []T, rows, cols, stride int) View2D[T] {
 	if rows < 0 || cols < 0 || stride < cols {
 		panic("gpu.View2DOf: rows or cols is negative, or stride is smaller than cols")
@@ -54,7 +55,7 @@ func View2DOf[T any](s []T, rows, cols, stride int) View2D[T] {
 	return View2D[T]{dataOf(s), rows, cols, stride}
 }
 
-// View2DAt returns a View2D of device memory. The rules of ViewAt apply.
+// View2DAt returns a View2D of device memory. The restrictions of ViewAt apply.
 func View2DAt[T any, A ~uint64 | ~uintptr](address A, rows, cols, stride int) View2D[T] {
 	return View2D[T]{pointerAt[T](uintptr(address)), rows, cols, stride}
 }
@@ -74,20 +75,20 @@ func (v View2D[T]) Row(row int) []T {
 	return sliceAt(offset(v.ptr, row*v.stride), v.cols)
 }
 
-// At returns the element in a row and a column.
+// At returns the element at the given row and column.
 func (v View2D[T]) At(row, col int) T { return *v.Ptr(row, col) }
 
-// Set sets the element in a row and a column.
+// Set sets the element at the given row and column.
 func (v View2D[T]) Set(row, col int, x T) { *v.Ptr(row, col) = x }
 
-// Ptr returns the address of the element in a row and a column.
+// Ptr returns the address of the element at the given row and column.
 func (v View2D[T]) Ptr(row, col int) *T {
 	checkIndex(row, v.rows)
 	checkIndex(col, v.cols)
 	return offset(v.ptr, row*v.stride+col)
 }
 
-// checkIndex panics as an index expression does if i is not an index of n elements.
+// checkIndex panics like an index expression if i is not a valid index for n elements.
 //
 //gpu:intrinsic
 func checkIndex(i, n int) { _ = make([]struct{}, n)[i] }
@@ -102,15 +103,15 @@ func sliceAt[T any](p *T, n int) []T { return unsafe.Slice(p, n) }
 //gpu:intrinsic
 func dataOf[T any](s []T) *T { return unsafe.SliceData(s) }
 
-// offset returns the address of the element n elements after p.
+// offset returns the address that is n elements after p.
 //
 //gpu:intrinsic
 func offset[T any](p *T, n int) *T {
 	return (*T)(unsafe.Add(unsafe.Pointer(p), uintptr(n)*unsafe.Sizeof(*p)))
 }
 
-// pointerAt returns a pointer to device memory. The collector ignores it, because the address is
-// not in Go's heap.
+// pointerAt converts a device address to a pointer. The garbage collector ignores it, because the
+// address is not in Go's heap.
 //
 //gpu:intrinsic
 func pointerAt[T any](address uintptr) *T { return *(**T)(unsafe.Pointer(&address)) }

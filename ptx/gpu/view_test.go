@@ -9,7 +9,7 @@ import (
 	"github.com/purecuda/cuda/ptx/gpu"
 )
 
-// panics returns the text of f's panic, or "".
+// panics returns the text of the panic of f, or "" if f does not panic.
 func panics(f func()) (text string) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -80,7 +80,7 @@ func TestView2D(t *testing.T) {
 	}
 }
 
-// A view of device memory keeps the address and lengths.
+// A view of device memory keeps its address and lengths.
 func TestViewsOfDeviceMemory(t *testing.T) {
 	v := gpu.ViewAt[float32](uint64(0x7f00_0000_0100), 5)
 	w := gpu.View2DAt[float32](uintptr(0x7f00_0200), 2, 3, 4)

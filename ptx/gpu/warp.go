@@ -2,27 +2,27 @@ package gpu
 
 import "github.com/purecuda/cuda/ptx/num"
 
-// Scalar lists the types of numbers that lanes exchange.
+// Scalar lists the numeric types that lanes can exchange.
 type Scalar interface {
 	Number | ~int8 | ~uint8 | ~int16 | ~uint16 | ~uintptr | num.F16 | num.BF16 | num.E4M3 | num.E5M2
 }
 
-// Shuffle returns the value v of a lane (shfl.sync, __shfl_sync). The lane is taken modulo WarpSize.
-// The package comment describes what all functions for warps have in common.
+// Shuffle returns the value v of another lane (shfl.sync, __shfl_sync). The lane index is taken
+// modulo WarpSize. The package documentation describes the common rules of all warp functions.
 //
 //gpu:intrinsic
 func Shuffle[T Scalar](t Thread, v T, lane int) T { return ShuffleMask(t, FullMask, v, lane, WarpSize) }
 
-// ShuffleUp returns the value v of the lane that is delta lower, or v if there is none
-// (__shfl_up_sync).
+// ShuffleUp returns the value v of the lane whose index is lower by delta, or the caller's v if
+// there is no such lane (__shfl_up_sync).
 //
 //gpu:intrinsic
 func ShuffleUp[T Scalar](t Thread, v T, delta int) T {
 	return ShuffleUpMask(t, FullMask, v, delta, WarpSize)
 }
 
-// ShuffleDown returns the value v of the lane that is delta higher, or v if there is none
-// (__shfl_down_sync).
+// ShuffleDown returns the value v of the lane whose index is higher by delta, or the caller's v if
+// there is no such lane (__shfl_down_sync).
 //
 //gpu:intrinsic
 func ShuffleDown[T Scalar](t Thread, v T, delta int) T {
@@ -38,8 +38,8 @@ func ShuffleXor[T Scalar](t Thread, v T, mask int) T {
 }
 
 // ShuffleMask is Shuffle among the lanes of a mask. The warp is divided into sections of width
-// lanes, a constant power of two up to WarpSize. The lane is taken modulo width, in the caller's
-// section.
+// lanes, a constant power of two up to WarpSize. The lane index is taken modulo width, within the
+// caller's section.
 //
 //gpu:intrinsic
 func ShuffleMask[T Scalar](t Thread, mask uint32, v T, lane, width int) T {
@@ -60,8 +60,8 @@ func ShuffleDownMask[T Scalar](t Thread, mask uint32, v T, delta, width int) T {
 	return shuffle(t, "ShuffleDown", mask, v, delta, width)
 }
 
-// ShuffleXorMask is ShuffleXor among the lanes of a mask, in sections of width lanes. If the lane
-// is in a section with higher lanes, the result is v.
+// ShuffleXorMask is ShuffleXor among the lanes of a mask, in sections of width lanes. If the source
+// lane is in a higher section, the result is v.
 //
 //gpu:intrinsic
 func ShuffleXorMask[T Scalar](t Thread, mask uint32, v T, lanes, width int) T {
@@ -100,19 +100,19 @@ func BallotMask(t Thread, mask uint32, pred bool) uint32 { return vote(t, "Ballo
 
 // ActiveMask returns a mask of the lanes that execute the call together (__activemask). The
 // hardware decides which lanes these are, so the code must be correct for every subset that
-// contains the calling lane. Run returns the lanes that have not exited.
+// contains the calling lane. Run returns all lanes that have not exited.
 //
 //gpu:intrinsic
 func ActiveMask(t Thread) uint32 { return activeMask(t) }
 
-// MatchAny returns a mask of the lanes whose v has the same bits (__match_any_sync). It requires
-// sm_70.
+// MatchAny returns a mask of the lanes whose v has the same bits as the caller's
+// (__match_any_sync). It requires sm_70.
 //
 //gpu:intrinsic
 func MatchAny[T Scalar](t Thread, v T) uint32 { return MatchAnyMask(t, FullMask, v) }
 
-// MatchAll returns a mask of all lanes and true if v has the same bits in all lanes, or else 0 and
-// false (__match_all_sync). It requires sm_70.
+// MatchAll returns a mask of all lanes and true if v has the same bits in all lanes. Otherwise it
+// returns 0 and false (__match_all_sync). It requires sm_70.
 //
 //gpu:intrinsic
 func MatchAll[T Scalar](t Thread, v T) (uint32, bool) { return MatchAllMask(t, FullMask, v) }
@@ -127,36 +127,40 @@ func MatchAnyMask[T Scalar](t Thread, mask uint32, v T) uint32 { return matchAny
 //gpu:intrinsic
 func MatchAllMask[T Scalar](t Thread, mask uint32, v T) (uint32, bool) { return matchAll(t, mask, v) }
 
-// Reducible lists the types of ReduceAdd and the other reductions. From sm_80, a reduction is one
-// instruction (redux.sync). Below, the compiler uses shuffles.
+// Reducible lists the types that ReduceAdd and the other reductions support. For sm_80 and later, a
+// reduction is a single instruction (redux.sync). For older architectures, the compiler uses
+// shuffles.
 type Reducible interface{ ~int32 | ~uint32 }
 
-// ReduceAdd returns the sum of v over all lanes, in all lanes (__reduce_add_sync).
+// ReduceAdd returns the sum of v over all lanes. Every lane gets the result (__reduce_add_sync).
 //
 //gpu:intrinsic
 func ReduceAdd[T Reducible](t Thread, v T) T { return ReduceAddMask(t, FullMask, v) }
 
-// ReduceMin returns the smallest v of all lanes, in all lanes (__reduce_min_sync).
+// ReduceMin returns the smallest v of all lanes. Every lane gets the result (__reduce_min_sync).
 //
 //gpu:intrinsic
 func ReduceMin[T Reducible](t Thread, v T) T { return ReduceMinMask(t, FullMask, v) }
 
-// ReduceMax returns the largest v of all lanes, in all lanes (__reduce_max_sync).
+// ReduceMax returns the largest v of all lanes. Every lane gets the result (__reduce_max_sync).
 //
 //gpu:intrinsic
 func ReduceMax[T Reducible](t Thread, v T) T { return ReduceMaxMask(t, FullMask, v) }
 
-// ReduceAnd returns the bitwise and of v over all lanes, in all lanes (__reduce_and_sync).
+// ReduceAnd returns the bitwise AND of v over all lanes. Every lane gets the result
+// (__reduce_and_sync).
 //
 //gpu:intrinsic
 func ReduceAnd[T Reducible](t Thread, v T) T { return ReduceAndMask(t, FullMask, v) }
 
-// ReduceOr returns the bitwise or of v over all lanes, in all lanes (__reduce_or_sync).
+// ReduceOr returns the bitwise OR of v over all lanes. Every lane gets the result
+// (__reduce_or_sync).
 //
 //gpu:intrinsic
 func ReduceOr[T Reducible](t Thread, v T) T { return ReduceOrMask(t, FullMask, v) }
 
-// ReduceXor returns the bitwise exclusive or of v over all lanes, in all lanes (__reduce_xor_sync).
+// ReduceXor returns the bitwise XOR of v over all lanes. Every lane gets the result
+// (__reduce_xor_sync).
 //
 //gpu:intrinsic
 func ReduceXor[T Reducible](t Thread, v T) T { return ReduceXorMask(t, FullMask, v) }

@@ -26,7 +26,7 @@ var shuffles = []struct {
 
 var widths = []int{1, 2, 4, 8, 16, 32}
 
-// shufflePTX has a kernel for each mode and width.
+// shufflePTX returns PTX with a kernel for each mode and width.
 func shufflePTX() string {
 	var b strings.Builder
 	b.WriteString(".version 7.0\n.target sm_70\n.address_size 64\n")
@@ -208,7 +208,7 @@ func TestReductions(t *testing.T) {
 	})
 }
 
-// The two halves of a warp call different operations with their own masks, in different orders.
+// The two halves of a warp call different operations with separate masks, in different orders.
 func TestDivergentOperations(t *testing.T) {
 	mustRun(t, gpu.D1(1), gpu.D1(32), func(k gpu.Thread) {
 		mask := uint32(0xffff)
