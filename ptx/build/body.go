@@ -27,7 +27,7 @@ func (s *slab[T]) many(n int) []T {
 	return out
 }
 
-// prefixes maps types of registers to the beginning of their names.
+// prefixes maps register types to the prefixes of register names.
 var prefixes = map[ptx.Type]string{
 	ptx.Pred: "%p", ptx.B8: "%rc", ptx.B16: "%rs", ptx.B32: "%r", ptx.B64: "%rd", ptx.B128: "%rq",
 	ptx.U8: "%uc", ptx.U16: "%us", ptx.U32: "%u", ptx.U64: "%ud",
@@ -36,8 +36,8 @@ var prefixes = map[ptx.Type]string{
 }
 
 // Reg returns a new register of type t: .pred, a bit type, an integer type, .f16, .f16x2, .f32 or
-// .f64. A register of a bit type serves instructions of every type of its size, so compilers use
-// .pred, .b16, .b32, .b64, .f32 and .f64 only.
+// .f64. A register of a bit type can be used by instructions of every type of the same size, so
+// compilers use only .pred, .b16, .b32, .b64, .f32 and .f64.
 func (f *Func) Reg(t ptx.Type) Reg {
 	if !f.ready() {
 		return Reg{}
@@ -62,19 +62,20 @@ func (f *Func) Regs(t ptx.Type, n int) []Reg {
 	return out
 }
 
-// Local declares a variable of the function in local memory: an array of n elements, or a single
-// value if n is 0.
+// Local declares a variable of the function in local memory. It is an array of n elements, or a
+// single value if n is 0.
 func (f *Func) Local(name string, t ptx.Type, n int64) *Var {
 	return f.variable(ptx.LocalSpace, name, t, n)
 }
 
-// Shared declares a variable of the function in shared memory. See [Func.Local].
+// Shared declares a variable of the function in shared memory. The parameters are those of
+// [Func.Local].
 func (f *Func) Shared(name string, t ptx.Type, n int64) *Var {
 	return f.variable(ptx.SharedSpace, name, t, n)
 }
 
-// ParamVar declares a .param variable for the argument or the result of a call. It belongs to the
-// open block. [Func.Call] writes complete calls.
+// ParamVar declares a .param variable for an argument or the result of a call. Its scope is the
+// current block. [Func.Call] adds a complete call instead.
 func (f *Func) ParamVar(name string, t ptx.Type, n int64) *Var {
 	return f.variable(ptx.ParamSpace, name, t, n)
 }
@@ -101,28 +102,31 @@ func (f *Func) add(s ptx.Stmt) {
 	f.body = append(f.body, s)
 }
 
-// Op adds an instruction by its full name, such as "add.rn.f32", with its operands in PTX's order.
-// [Module.Build] checks them.
+// Op adds an instruction, given its full name, such as "add.rn.f32", and its operands in PTX's
+// order. [Module.Build] checks them.
 func (f *Func) Op(name string, args ...Operand) {
 	if f.ready() {
 		f.emit(ptx.Guard{}, name, args)
 	}
 }
 
-// Guarded adds instructions that only some threads execute. See [Func.When].
+// Guarded adds instructions that only some threads execute. [Func.When] and [Func.Unless] return
+// it.
 type Guarded struct {
 	f   *Func
 	p   Reg
 	not bool
 }
 
-// When returns f for instructions that the threads execute for which p is true: @p.
+// When returns a builder for instructions that are executed by the threads for which p is true
+// (@p).
 func (f *Func) When(p Reg) Guarded { return Guarded{f, p, false} }
 
-// Unless returns f for instructions that the threads execute for which p is false: @!p.
+// Unless returns a builder for instructions that are executed by the threads for which p is false
+// (@!p).
 func (f *Func) Unless(p Reg) Guarded { return Guarded{f, p, true} }
 
-// Op adds an instruction with the guard. See [Func.Op].
+// Op adds an instruction with the guard. The parameters are those of [Func.Op].
 func (g Guarded) Op(name string, args ...Operand) {
 	if !g.f.ready() {
 		return
@@ -175,7 +179,7 @@ func (f *Func) Bra(to Label) { f.Op("bra", to) }
 // Ret adds a return.
 func (f *Func) Ret() { f.Op("ret") }
 
-// Label is a label of one function. [Func.NewLabel] creates it.
+// Label is a label in a function. [Func.NewLabel] creates it.
 type Label struct{ l *label }
 
 type label struct {
@@ -183,10 +187,10 @@ type label struct {
 	name   string
 	placed bool
 	used   bool
-	table  bool // the label of a .branchtargets
+	table  bool // the label of a .branchtargets directive
 }
 
-// NewLabel returns a new label, which [Func.Place] places. The hint becomes a part of its name.
+// NewLabel returns a new label. Use [Func.Place] to place it. The hint becomes part of its name.
 func (f *Func) NewLabel(hint string) Label {
 	if !f.ready() {
 		return Label{}
@@ -244,7 +248,8 @@ func (l Label) operand(f *Func) (ptx.Operand, string) {
 	return &ptx.Sym{Name: l.l.name}, ""
 }
 
-// BranchTable adds a .branchtargets with these labels. Its label is the second operand of brx.idx.
+// BranchTable adds a .branchtargets directive with these labels and returns its label, which is the
+// second operand of brx.idx.
 func (f *Func) BranchTable(targets ...Label) Label {
 	t := f.NewLabel("table")
 	if t.l == nil {
@@ -264,8 +269,8 @@ func (f *Func) BranchTable(targets ...Label) Label {
 	return t
 }
 
-// Block adds a nested block in braces with what body adds. Its variables end with the block.
-// Registers and labels belong to the function.
+// Block adds a nested block in braces that contains the statements added by body. Variables
+// declared in the block are local to it. Registers and labels belong to the function.
 func (f *Func) Block(body func()) {
 	if !f.ready() || body == nil {
 		return
@@ -301,8 +306,8 @@ func (f *Func) Pragma(text ...string) {
 	f.add(&ptx.Pragma{Text: text})
 }
 
-// Add adds a statement as syntax, such as one that package ptx parsed. Registers and symbols in it
-// are not checked to belong to the function.
+// Add adds a statement in syntax form, such as one that package ptx has parsed. It does not check
+// that registers and symbols in the statement belong to the function.
 func (f *Func) Add(s ptx.Stmt) {
 	if !f.ready() {
 		return

@@ -9,9 +9,8 @@ import (
 	"github.com/purecuda/cuda/ptx/isa"
 )
 
-// Build returns the module as a syntax tree. The error is nil or of type [Errors]. The tree is
-// complete also if it contains errors, so that it can be printed. The module may be extended and
-// built again.
+// Build returns the module as a syntax tree. The error is nil or of type [Errors]. Even if there
+// are errors, the tree is complete and can be printed. The module may be extended and built again.
 func (m *Module) Build() (*ptx.Module, error) {
 	if !m.ready() {
 		return nil, Errors{{Problem: "nil or zero module: make one with build.New"}}
@@ -32,8 +31,8 @@ func (m *Module) Build() (*ptx.Module, error) {
 	return t, slices.Concat(m.errs, err)
 }
 
-// decls sets the declarations. Functions that others refer to before their definitions are
-// declared first, because PTX requires it.
+// decls adds the declarations to the tree. Functions that are referred to before their definitions
+// are declared first, because PTX requires it.
 func (m *Module) decls(t *ptx.Module) {
 	for _, f := range m.files {
 		t.Decls = append(t.Decls, f)
@@ -66,7 +65,7 @@ func (f *Func) declaration() *ptx.Function {
 	return &d
 }
 
-// build returns the definition: registers first, then the statements.
+// build returns the function's definition: registers first, then the statements.
 func (f *Func) build() *ptx.Function {
 	d := f.node
 	if len(f.blocks) > 0 {
@@ -112,14 +111,14 @@ func (f *Func) falls() bool {
 	return true
 }
 
-// header sets .version and .target and returns the errors of package isa.
+// header sets .version and .target and returns the errors found by package isa.
 func (m *Module) header(t *ptx.Module) error {
 	c := m.config
 	if !m.targets(t, c) {
 		return nil
 	}
 	if t.Version == (ptx.Version{}) {
-		t.Version = ptx.Version{Major: 2, Minor: 3} // the first with .address_size
+		t.Version = ptx.Version{Major: 2, Minor: 3} // the first version that supports .address_size
 		if m.inlined {
 			t.Version = ptx.Version{Major: 7, Minor: 2}
 		}
@@ -144,7 +143,7 @@ func (m *Module) header(t *ptx.Module) error {
 	return err
 }
 
-// fixedHeader checks a module whose version or target is not the lowest that it needs.
+// fixedHeader checks a module whose configuration fixes the version or the target.
 func (m *Module) fixedHeader(t *ptx.Module) error {
 	target, _ := ptx.ParseTarget(t.Targets[0])
 	since, ok := target.Since()
@@ -157,7 +156,7 @@ func (m *Module) fixedHeader(t *ptx.Module) error {
 	return isa.Check(t)
 }
 
-// targets sets the version and target of the configuration.
+// targets sets the version and target that the configuration specifies.
 func (m *Module) targets(t *ptx.Module, c Config) bool {
 	t.Version = c.Version
 	name := c.Target
@@ -175,15 +174,16 @@ func (m *Module) targets(t *ptx.Module, c Config) bool {
 	return true
 }
 
-// place is a statement or declaration of the built tree, for the errors of package isa.
+// place is a statement or declaration in the built tree. It is used to locate errors from package
+// isa.
 type place struct {
 	in   string
 	node any
 	pos  *ptx.Pos
 }
 
-// number gives each node that package isa reports errors for a line of its own, and returns the
-// nodes by line, from 1.
+// number assigns a unique line number to each node for which package isa can report errors. It
+// returns the nodes indexed by line, starting at 1.
 func number(t *ptx.Module) []place {
 	n := &numberer{places: make([]place, 1, 256)}
 	for _, d := range t.Decls {
@@ -262,7 +262,7 @@ func unnumber(places []place) {
 	}
 }
 
-// check sets the header and returns what package isa reports.
+// check sets the header and returns the errors that package isa reports.
 func (m *Module) check(t *ptx.Module, places []place) Errors {
 	err := m.header(t)
 	var found isa.Errors

@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/ptx/isa"
 )
 
-// everything returns a module with one of each part of the package.
+// everything returns a module that uses every part of the package.
 func everything() *build.Module {
 	m := build.New(build.Config{})
 	file := m.File("heat/step.go")
@@ -69,7 +69,8 @@ func text(t *testing.T, m *build.Module) string {
 	return string(b)
 }
 
-// The text of a module with every part must equal the stored one, parse, and pass isa.Check.
+// The text of a module that uses every part of the package must equal the stored text, parse, and
+// pass isa.Check.
 func TestEveryPart(t *testing.T) {
 	got := text(t, everything())
 	want, err := os.ReadFile("testdata/everything.ptx")
@@ -91,7 +92,7 @@ func TestEveryPart(t *testing.T) {
 	}
 }
 
-// Two constructions, and two builds of one module, must print the same text.
+// Constructing a module twice, and building one module twice, must result in the same text.
 func TestTheTextIsDeterministic(t *testing.T) {
 	m := everything()
 	first := text(t, m)

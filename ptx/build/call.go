@@ -7,9 +7,9 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Call adds a call of a device function, with its .param variables. There is one argument for each
-// parameter and one register for each result. For an array, the argument is a vector of its
-// elements, and each element of a result has a register.
+// Call adds a call of a device function, including the .param variables. There must be one argument
+// for each parameter and one register for each result. For an array parameter, the argument is a
+// vector of its elements. For an array result, there is one register for each element.
 func (f *Func) Call(callee *Func, results []Reg, args ...Operand) {
 	if !f.ready() {
 		return
@@ -22,8 +22,9 @@ func (f *Func) Call(callee *Func, results []Reg, args ...Operand) {
 	f.Block(func() { f.call(callee, target, nil, results, args) })
 }
 
-// CallThrough adds a call of the device function whose address is in a register. The function has
-// the parameters and results of like, which need not have a body. See [Func.Call].
+// CallThrough adds a call of the device function whose address is in a register. The function must
+// have the same parameters and results as like, which need not have a body. The other parameters
+// are those of [Func.Call].
 func (f *Func) CallThrough(address Reg, like *Func, results []Reg, args ...Operand) {
 	if !f.ready() {
 		return
@@ -41,8 +42,8 @@ func (f *Func) CallThrough(address Reg, like *Func, results []Reg, args ...Opera
 }
 
 // Prototype declares the signature of the device function like, which need not have a body, and
-// returns the last operand of a call through a register. It belongs to the open block.
-// [Func.CallThrough] writes complete calls.
+// returns the last operand of a call through a register. The declaration's scope is the current
+// block. [Func.CallThrough] adds a complete call instead.
 func (f *Func) Prototype(like *Func) Operand {
 	switch {
 	case !f.ready():
@@ -101,7 +102,7 @@ func (f *Func) call(like *Func, target ptx.Operand, table []ptx.Operand, results
 	}
 }
 
-// passed declares the .param variable of an argument or a result.
+// passed declares the .param variable for an argument or a result.
 func (f *Func) passed(prefix string, i int, p *Param) *Var {
 	v := newVar(f.m, f, ptx.ParamSpace, prefix+strconv.Itoa(i), p.node.Type, 0)
 	v.node.Dims, v.node.Align = p.node.Dims, p.node.Align

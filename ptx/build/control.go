@@ -1,9 +1,10 @@
 package build
 
-// If adds what then adds, for the threads for which cond is true.
+// If adds the code that then adds, for execution by the threads for which cond is true.
 func (f *Func) If(cond Value[bool], then func()) { f.IfElse(cond, then, nil) }
 
-// IfElse adds two branches. then runs in the threads for which cond is true, and els in the others.
+// IfElse adds two branches. The code added by then is executed by the threads for which cond is
+// true, and the code added by els by the others.
 func (f *Func) IfElse(cond Value[bool], then, els func()) {
 	if !f.ready() || then == nil {
 		return
@@ -37,8 +38,8 @@ func (f *Func) While(cond func() Value[bool], body func()) {
 	f.Place(end)
 }
 
-// For adds a loop over i from first while i < limit, in steps of step. Body may change i with
-// [Value.Set].
+// For adds a loop in which i starts at first and increases by step while i < limit. Body may change
+// i with [Value.Set].
 func For[T Number](f *Func, first, limit, step Value[T], body func(i Value[T])) {
 	if !f.ready() || body == nil {
 		return
@@ -50,16 +51,16 @@ func For[T Number](f *Func, first, limit, step Value[T], body func(i Value[T])) 
 	})
 }
 
-// GlobalX returns the index of the thread in the grid: %ctaid.x * %ntid.x + %tid.x. It is exact up
-// to 2^32 - 1.
+// GlobalX returns the index of the thread in the grid, %ctaid.x * %ntid.x + %tid.x. The result is
+// exact up to 2^32 - 1.
 func (f *Func) GlobalX() Value[uint32] {
 	return ReadSpecial(f, CtaidX).MulAdd(ReadSpecial(f, NtidX), ReadSpecial(f, TidX))
 }
 
-// GridStrideX returns the number of threads of the grid in direction x.
+// GridStrideX returns the number of threads of the grid in the x dimension.
 func (f *Func) GridStrideX() Value[uint32] {
 	return ReadSpecial(f, NctaidX).Mul(ReadSpecial(f, NtidX))
 }
 
-// Barrier waits for all threads of the block.
+// Barrier adds a barrier that waits for all threads of the block.
 func (f *Func) Barrier() { f.Op("bar.sync", Int(0)) }

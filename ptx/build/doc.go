@@ -1,9 +1,9 @@
 // Package build constructs PTX modules, for programs that generate kernels at run time and for
 // compilers.
 //
-// A [Module] holds variables and functions. A [Func] is a kernel or a device function. Its method
-// Op adds an instruction by its PTX name, with operands that are registers, constants, addresses,
-// symbols and vectors:
+// A [Module] contains variables and functions. A [Func] is a kernel or a device function. Its
+// method Op adds an instruction, given the PTX name and operands, which are registers, constants,
+// addresses, symbols and vectors:
 //
 //	m := build.New(build.Config{})
 //	k := m.Kernel("double")
@@ -16,18 +16,18 @@
 //	k.Op("ret")
 //	text, err := m.Text()
 //
-// For arithmetic on Go's number types, [Value], [Pointer] and [Func.If] are shorter. Both ways of
-// writing work in one kernel, because a Value is an operand.
+// For arithmetic on Go's number types, [Value], [Pointer] and [Func.If] are more concise. Because a
+// Value is an operand, both styles can be mixed in a kernel.
 //
 // # Errors
 //
 // No method panics or returns an error. The module collects the errors, and [Module.Build] returns
 // them as [Errors]. Build checks every instruction, declaration and directive against the table of
-// package isa. An error names the function, the instruction, and the correct form.
+// package isa. An error names the function and the instruction, and gives the correct form.
 //
 // # Version and target
 //
-// Build chooses the lowest .target and .version that the code needs: sm_52 and PTX 4.1 for plain
+// Build chooses the lowest .target and .version that the code needs: sm_52 and PTX 4.1 for simple
 // arithmetic. [Config] raises or fixes them.
 //
 // # Order and names

@@ -9,11 +9,11 @@ import (
 // Error is one problem in a module under construction.
 type Error struct {
 	In      string // the kernel, function or variable; "" for the module
-	Instr   string // the instruction as PTX; "" for a problem elsewhere
+	Instr   string // the instruction as PTX; "" if the problem is elsewhere
 	Problem string // the problem and the correct form
 }
 
-// Error returns the place and the problem in one line.
+// Error formats the location and the problem in one line.
 func (e *Error) Error() string {
 	if e == nil {
 		return "build: no error"
@@ -30,8 +30,8 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Errors is the error that [Module.Build] returns: first the problems found while the module was
-// constructed, then those of the complete module, each in the order of the module.
+// Errors is the error that [Module.Build] returns. It contains first the problems found during
+// construction, then those found in the complete module, each in the order of the module.
 type Errors []*Error
 
 // Error returns the message of the first error and the number of further errors.
@@ -59,7 +59,7 @@ func (e Errors) Format(f fmt.State, verb rune) {
 	}
 }
 
-// Unwrap returns the errors as a list for errors.Is and errors.As.
+// Unwrap returns the errors as a list, for errors.Is and errors.As.
 func (e Errors) Unwrap() []error {
 	out := make([]error, len(e))
 	for i, err := range e {

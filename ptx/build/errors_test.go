@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/ptx/build"
 )
 
-// Build must report each misuse with the function, the instruction and the correct form.
+// For each misuse, Build must report the function, the instruction and the correct form.
 func TestErrors(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -123,7 +123,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// An error must not stay in the module: Build of the corrected module must succeed.
+// An error must not remain in the module: after a correction, Build must succeed.
 func TestErrorsOfOneBuildDoNotStay(t *testing.T) {
 	m := build.New(build.Config{})
 	k := m.Kernel("k")
@@ -138,7 +138,7 @@ func TestErrorsOfOneBuildDoNotStay(t *testing.T) {
 	}
 }
 
-// Build must return the tree and its text although it contains errors.
+// Build must return the tree and its text even if it contains errors.
 func TestTheTreeWithErrors(t *testing.T) {
 	m := build.New(build.Config{})
 	m.Kernel("k").Op("frobnicate")

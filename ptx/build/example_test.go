@@ -11,11 +11,11 @@ import (
 	"github.com/purecuda/cuda/ptx/build"
 )
 
-// unary is one step of an elementwise computation that is known only at run time.
+// unary is one step of an elementwise computation that is not known until run time.
 type unary func(x build.Value[float32]) build.Value[float32]
 
-// fused returns the PTX of a kernel that applies all steps to each element of x, and so reads and
-// writes memory once.
+// fused returns the PTX of a kernel that applies all steps to each element of x. Fused in this way,
+// the steps read and write memory only once.
 func fused(steps []unary) ([]byte, error) {
 	m := build.New(build.Config{})
 	k := m.Kernel("fused")
@@ -33,7 +33,7 @@ func fused(steps []unary) ([]byte, error) {
 	return m.Text()
 }
 
-// A program fuses a list of operations into one kernel, loads it, and launches it.
+// A program can fuse a list of operations into one kernel, load it, and launch it.
 func Example() {
 	steps := []unary{
 		func(x build.Value[float32]) build.Value[float32] { return x.Mul(x) },
@@ -87,8 +87,8 @@ func Example() {
 	// Output: [1.4142135 2.828427 4.2426405 5.656854 7.071068]
 }
 
-// Every instruction can be written by its PTX name. The module is for the lowest version and target
-// that have all of them.
+// Every instruction can be used by its PTX name. The module gets the lowest version and target that
+// support all of its instructions.
 func ExampleFunc_Op() {
 	m := build.New(build.Config{})
 	k := m.Kernel("sum").ReqNTID(32, 1, 1)
@@ -142,7 +142,8 @@ func onEmulator(example func(c *driver.Context) error) (err error) {
 	return example(c)
 }
 
-// A device function has parameters and results. Func.Call passes them.
+// A device function has parameters and results. Func.Call passes the arguments and returns the
+// results.
 func ExampleFunc_Call() {
 	m := build.New(build.Config{})
 	f := m.Func("square")
@@ -162,7 +163,7 @@ func ExampleFunc_Call() {
 	// Output: square a r %f1 f32 <nil>
 }
 
-// Build reports all problems at once, each with the instruction and the correct form.
+// Build reports all problems at once, each with the instruction and its correct form.
 func ExampleErrors() {
 	m := build.New(build.Config{Target: "sm_70"})
 	k := m.Kernel("k")
@@ -182,7 +183,8 @@ func ExampleErrors() {
 	// 	redux.sync.add.s32 needs PTX 7.0 and sm_80; the text is PTX 7.0 for sm_70
 }
 
-// Variables have a state space, a linkage and initial values. Their addresses are operands.
+// Variables have a state space, a linkage and initial values. As operands, they stand for their
+// addresses.
 func ExampleVar() {
 	m := build.New(build.Config{})
 	table := m.Const("table", ptx.F32, 3).Init(build.F32(1), build.F32(2), build.F32(4))
@@ -198,7 +200,7 @@ func ExampleVar() {
 	// <nil>
 }
 
-// Labels are created before or after the branches to them, and placed once.
+// A label can be created before or after the branches to it. It is placed once.
 func ExampleLabel() {
 	m := build.New(build.Config{})
 	k := m.Kernel("k")
@@ -213,7 +215,7 @@ func ExampleLabel() {
 	// Output: $L1_end <nil>
 }
 
-// A module chooses its header when it is built.
+// Build chooses the header of a module.
 func ExampleModule() {
 	m := build.New(build.Config{MinTarget: "sm_75"})
 	m.Kernel("empty")
@@ -222,14 +224,15 @@ func ExampleModule() {
 	// Output: 6.3 [sm_75] empty <nil>
 }
 
-// Registers are numbered by type, in the order of their creation.
+// Registers are numbered separately for each type, in the order of their creation.
 func ExampleReg() {
 	k := build.New(build.Config{}).Kernel("k")
 	fmt.Println(k.Reg(ptx.F32), k.Reg(ptx.B64), k.Reg(ptx.F32), k.Regs(ptx.Pred, 2))
 	// Output: %f1 %rd1 %f2 [%p1 %p2]
 }
 
-// A parameter can be a pointer, whose alignment lets the compiler combine accesses.
+// A parameter can be declared as a pointer with a known alignment. The compiler can then combine
+// memory accesses.
 func ExampleParam() {
 	m := build.New(build.Config{})
 	k := m.Kernel("k")
@@ -242,7 +245,7 @@ func ExampleParam() {
 	// Output: x <nil>
 }
 
-// Guarded instructions run in the threads for which a predicate is true, or false.
+// Guarded instructions are executed by the threads for which a predicate is true, or false.
 func ExampleGuarded() {
 	m := build.New(build.Config{})
 	k := m.Kernel("k")
@@ -264,7 +267,7 @@ func ExampleGuarded() {
 	// <nil>
 }
 
-// Values compute like Go's numbers. Their operations round once.
+// Operations on values have the same results as Go's operators. Each rounds once.
 func ExampleValue() {
 	m := build.New(build.Config{})
 	k := m.Kernel("k")
@@ -274,7 +277,7 @@ func ExampleValue() {
 	// Output: %f5 <nil>
 }
 
-// Pointers load and store elements. The index is a value of any integer type.
+// Pointers load and store elements. An index can be a value of any integer type.
 func ExamplePointer() {
 	m := build.New(build.Config{})
 	k := m.Kernel("reverse").ReqNTID(64, 1, 1)

@@ -6,13 +6,13 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Func is a kernel or a device function under construction. As an operand it is the function's
-// address.
+// Func is a kernel or a device function under construction. As an operand, it stands for the
+// function's address.
 type Func struct {
 	m          *Module
 	node       ptx.Function
 	index      int
-	early      bool // a function before this one, or an initialiser, refers to it
+	early      bool // a preceding function, or an initializer, refers to it
 	body       []ptx.Stmt
 	blocks     []*ptx.Block // the open nested blocks, outermost first
 	params     []*Param
@@ -38,16 +38,16 @@ func (m *Module) Kernel(name string) *Func {
 // Func adds a device function (.func), private to the module.
 func (m *Module) Func(name string) *Func { return m.function(name) }
 
-// Extern declares a device function of another module or of the driver. Its parameters and results
-// are added as to any function.
+// Extern declares a device function that is defined in another module or by the driver. Its
+// parameters and results are added in the same way as for other functions.
 func (m *Module) Extern(name string) *Func {
 	f := m.function(name)
 	f.node.Linkage = ptx.Extern
 	return f
 }
 
-// Vprintf declares the driver's vprintf. Its parameters are the addresses of the format and of the
-// arguments. Its result is the number of arguments.
+// Vprintf declares the driver's vprintf function. Its parameters are the addresses of the format
+// and of the arguments. Its result is the number of arguments.
 func (m *Module) Vprintf() *Func {
 	return m.known("vprintf", func(f *Func) {
 		f.Result("result", ptx.B32)
@@ -96,7 +96,7 @@ func (f *Func) fail(problem string) {
 
 func (f *Func) ready() bool { return f != nil && f.m.ready() }
 
-// Fail adds an error to those that Build returns.
+// Fail adds an error, which Build returns with the others.
 func (f *Func) Fail(problem string) { f.fail(problem) }
 
 // Name returns the function's name.
@@ -115,7 +115,7 @@ func (f *Func) Module() *Module {
 	return f.m
 }
 
-// Linkage sets the visibility in other modules and returns f.
+// Linkage sets the visibility to other modules and returns f.
 func (f *Func) Linkage(l ptx.Linkage) *Func {
 	if f.ready() {
 		f.node.Linkage = l
@@ -123,7 +123,7 @@ func (f *Func) Linkage(l ptx.Linkage) *Func {
 	return f
 }
 
-// Doc sets a comment before the function and returns f.
+// Doc adds a comment before the function and returns f.
 func (f *Func) Doc(text string) *Func {
 	if f.ready() {
 		f.node.Doc = text
@@ -131,8 +131,8 @@ func (f *Func) Doc(text string) *Func {
 	return f
 }
 
-// Directive adds a directive to the function's header by its name without the dot, such as
-// "maxntid" or "noreturn", and returns f.
+// Directive adds a directive to the function's header and returns f. The name has no leading dot,
+// as in "maxntid" or "noreturn".
 func (f *Func) Directive(name string, args ...uint64) *Func {
 	if f.ready() {
 		f.node.Perf = append(f.node.Perf, ptx.Directive{Name: name, Args: args})
@@ -143,13 +143,13 @@ func (f *Func) Directive(name string, args ...uint64) *Func {
 	return f
 }
 
-// ReqNTID requires exactly these block dimensions (.reqntid) and returns f.
+// ReqNTID sets the block dimensions that every launch must use (.reqntid) and returns f.
 func (f *Func) ReqNTID(x, y, z uint32) *Func { return f.sizes("reqntid", x, y, z) }
 
 // MaxNTID limits the block dimensions (.maxntid) and returns f.
 func (f *Func) MaxNTID(x, y, z uint32) *Func { return f.sizes("maxntid", x, y, z) }
 
-// ReqNCTAPerCluster requires exactly these cluster dimensions and returns f.
+// ReqNCTAPerCluster sets the cluster dimensions that every launch must use and returns f.
 func (f *Func) ReqNCTAPerCluster(x, y, z uint32) *Func { return f.sizes("reqnctapercluster", x, y, z) }
 
 func (f *Func) sizes(name string, x, y, z uint32) *Func {
@@ -159,13 +159,13 @@ func (f *Func) sizes(name string, x, y, z uint32) *Func {
 // MinNCTAPerSM requests at least n blocks per multiprocessor and returns f.
 func (f *Func) MinNCTAPerSM(n uint32) *Func { return f.Directive("minnctapersm", uint64(n)) }
 
-// MaxNReg limits the registers of a thread and returns f.
+// MaxNReg limits the number of registers per thread and returns f.
 func (f *Func) MaxNReg(n uint32) *Func { return f.Directive("maxnreg", uint64(n)) }
 
 // NoReturn states that the function does not return to its caller, and returns f.
 func (f *Func) NoReturn() *Func { return f.Directive("noreturn") }
 
-// Param is a parameter or a result of a function, in .param space.
+// Param is a parameter or a result of a function, in the .param space.
 type Param struct {
 	f    *Func
 	node *ptx.Variable
@@ -204,7 +204,7 @@ func (f *Func) newParam(name string, t ptx.Type) *Param {
 	return &Param{f, &ptx.Variable{Space: ptx.ParamSpace, Type: t, Name: name}}
 }
 
-// local reserves a name in the function.
+// local reserves a name in the function's scope.
 func (f *Func) local(name string) {
 	switch {
 	case !isName(name):
@@ -243,8 +243,8 @@ func (p *Param) Array(n int64) *Param {
 	return p
 }
 
-// Ptr states that a kernel's parameter is a pointer into a state space, to memory with an alignment
-// in bytes, or 0 if that is not known. It returns p.
+// Ptr declares that a kernel's parameter is a pointer into a state space. align is the alignment in
+// bytes of the memory it points to, or 0 if unknown. Ptr returns p.
 func (p *Param) Ptr(space ptx.Space, align int) *Param {
 	if p.ready() {
 		p.node.Ptr = &ptx.Pointer{Space: space, Align: align}
@@ -252,10 +252,10 @@ func (p *Param) Ptr(space ptx.Space, align int) *Param {
 	return p
 }
 
-// At returns the address [p+offset], in bytes.
+// At returns the address operand [p+offset]. The offset is in bytes.
 func (p *Param) At(offset int64) Operand { return address{p, offset, nil} }
 
-// Plus returns the address of p plus an offset in bytes, as a value.
+// Plus returns the operand p+offset, an address as a value. The offset is in bytes.
 func (p *Param) Plus(offset int64) Operand { return sum{p, offset} }
 
 func (p *Param) operand(f *Func) (ptx.Operand, string) {

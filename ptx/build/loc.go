@@ -7,12 +7,12 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Pos is a position in a source file. File is an index that [Module.File] returned.
+// Pos is a position in a source file. File is an index returned by [Module.File].
 type Pos struct {
 	File, Line, Col int
 }
 
-// Loc adds a .loc: the code after it comes from this position.
+// Loc adds a .loc directive: the code that follows comes from position p.
 func (f *Func) Loc(p Pos) {
 	if f.position(p) {
 		f.located[p] = true
@@ -20,9 +20,10 @@ func (f *Func) Loc(p Pos) {
 	}
 }
 
-// LocInlined adds a .loc for code of a function that a compiler inlined at a position of another
-// function. A .loc of that position must precede it, so LocInlined adds one if there is none. For
-// nested calls, call LocInlined for the outer call first. Inlined positions need PTX 7.2.
+// LocInlined adds a .loc directive for code of a function that a compiler has inlined at a position
+// in another function. There must be a preceding .loc for that position, so LocInlined adds one if
+// necessary. For nested calls, call LocInlined for the outer call first. Inlined positions require
+// PTX 7.2.
 func (f *Func) LocInlined(p Pos, function string, at Pos) {
 	if !f.position(p) || !f.position(at) {
 		return
@@ -51,7 +52,7 @@ func (f *Func) position(p Pos) bool {
 	return true
 }
 
-// debugString returns the label of a text in .debug_str.
+// debugString returns the label of a string in .debug_str.
 func (m *Module) debugString(s string) string {
 	if l, ok := m.info[s]; ok {
 		return l
@@ -62,7 +63,7 @@ func (m *Module) debugString(s string) string {
 	return l
 }
 
-// debugSection returns .debug_str.
+// debugSection returns the .debug_str section.
 func (m *Module) debugSection() *ptx.Section {
 	var b strings.Builder
 	b.WriteString("\n")

@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/ptx/build"
 )
 
-// Build must choose the lowest version and target that have every part of the module.
+// Build must choose the lowest version and target that support every part of the module.
 func TestLowestVersionAndTarget(t *testing.T) {
 	for _, c := range []struct {
 		name            string
@@ -69,7 +69,8 @@ func firstLines(text string) string {
 	return lines[0] + " " + lines[1]
 }
 
-// Config must raise or fix the header. Code that needs more than a fixed header must be an error.
+// Config must raise or fix the header. If the header is fixed, it is an error if the code needs a
+// newer version or target.
 func TestConfig(t *testing.T) {
 	shuffle := func(k *build.Func) {
 		k.Op("shfl.sync.bfly.b32", k.Reg(ptx.B32), k.Reg(ptx.B32), build.Int(1), build.Int(31), build.Int(-1))

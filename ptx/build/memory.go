@@ -43,10 +43,10 @@ func SharedArray[T Number](f *Func, name string, n int64) Pointer[T] {
 	return Pointer[T]{f, ".shared", r}
 }
 
-// Index is an integer that can index a [Pointer]: a Value of an integer type.
+// Index is an index into the memory of a [Pointer]. Values of all integer types implement it.
 type Index interface {
 	Operand
-	// offset adds i*size to base and returns the address. wide is set for 64-bit addresses.
+	// offset returns the address base + i*size. wide is set for 64-bit addresses.
 	offset(f *Func, base Operand, size int64, wide bool) Operand
 }
 
@@ -68,7 +68,7 @@ func (v Value[T]) offset(f *Func, base Operand, size int64, wide bool) Operand {
 	return address{r, 0, nil}
 }
 
-// At returns the address of element i as an operand in brackets, for [Func.Op].
+// At returns the address of element i as an address operand for [Func.Op].
 func (p Pointer[T]) At(i Index) Operand {
 	if i == nil || !p.f.ready() {
 		return address{}
@@ -76,7 +76,7 @@ func (p Pointer[T]) At(i Index) Operand {
 	return i.offset(p.f, p.base, kindOf[T]().size, p.wide())
 }
 
-// From returns the pointer to element i.
+// From returns a pointer to element i.
 func (p Pointer[T]) From(i Index) Pointer[T] {
 	if i == nil || !p.f.ready() {
 		return Pointer[T]{}
@@ -97,15 +97,15 @@ func (p Pointer[T]) From(i Index) Pointer[T] {
 	return Pointer[T]{p.f, p.space, r}
 }
 
-// wide reports whether addresses of the space have 64 bits.
+// wide reports whether addresses in the state space have 64 bits.
 func (p Pointer[T]) wide() bool { return p.space == ".global" }
 
-// Load returns element i.
+// Load loads element i.
 func (p Pointer[T]) Load(i Index) Value[T] {
 	return apply[T](p.f, "ld"+p.space+"."+kindOf[T]().bits, p.At(i))
 }
 
-// Store sets element i.
+// Store stores v in element i.
 func (p Pointer[T]) Store(i Index, v Value[T]) {
 	if p.f.ready() {
 		p.f.Op("st"+p.space+"."+kindOf[T]().bits, p.At(i), v)

@@ -7,19 +7,20 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Config sets the header of a module. With the zero Config, the module is for 64-bit addresses and
-// has the lowest version and target that its code needs.
+// Config configures the header of a module. By default, the module uses 64-bit addresses and the
+// lowest version and target that its code needs.
 type Config struct {
 	// Target is the module's .target, such as "sm_80" or "sm_90a". Code that needs a newer target
-	// is then an error. If Target is "", Build chooses the lowest target.
+	// is then an error. If Target is empty, Build chooses the lowest possible target.
 	Target string
 	// Version is the module's .version. Code that needs a newer version is then an error. If
-	// Version is zero, Build chooses the lowest version.
+	// Version is zero, Build chooses the lowest possible version.
 	Version ptx.Version
 	// MinTarget is a lower limit for the target that Build chooses.
 	MinTarget string
-	// Debug adds "debug" to .target, which makes the compiler keep the lines of .loc and not
-	// optimise. Without Debug, .loc still describes lines if the driver is told to keep them.
+	// Debug adds "debug" to .target. The driver's compiler then keeps the line information of .loc
+	// directives and does not optimize. Without Debug, the driver can still be told to keep the
+	// line information.
 	Debug bool
 	// AddressSize is 32 or 64. 0 means 64.
 	AddressSize int
@@ -34,9 +35,9 @@ type Module struct {
 	funcs   []*Func
 	names   map[string]bool
 	opcodes map[string]*ptx.Opcode
-	info    map[string]string // labels in .debug_str by text
-	strings []string          // the texts in .debug_str, in order
-	inlined bool              // a .loc has inlined_at
+	info    map[string]string // labels in .debug_str, by string
+	strings []string          // the strings in .debug_str, in order
+	inlined bool              // whether a .loc directive uses inlined_at
 	errs    Errors
 }
 
@@ -53,10 +54,10 @@ func (m *Module) fail(in, problem string) {
 	}
 }
 
-// Fail adds an error to those that Build returns.
+// Fail adds an error, which Build returns with the others.
 func (m *Module) Fail(problem string) { m.fail("", problem) }
 
-// Err returns the errors so far, or nil. [Module.Build] finds further errors.
+// Err returns the errors found so far, or nil. [Module.Build] may find further errors.
 func (m *Module) Err() error {
 	if m == nil || len(m.errs) == 0 {
 		return nil
@@ -65,7 +66,8 @@ func (m *Module) Err() error {
 }
 
 // File returns the index of a source file for [Func.Loc]. The first call with a name adds a .file
-// directive. Forward slashes and a path relative to the module keep the text equal on all machines.
+// directive. Use forward slashes and a path relative to the module, so that the text is the same on
+// all machines.
 func (m *Module) File(name string) int {
 	if !m.ready() {
 		return 0
@@ -104,8 +106,8 @@ func (m *Module) Text() ([]byte, error) {
 	return t.Append(nil), nil
 }
 
-// isName reports whether a variable, parameter or function may have the name. Names that begin with
-// $ are those of labels and of this package.
+// isName reports whether a variable, parameter or function may have this name. Names that begin
+// with $ are reserved for labels and for this package.
 func isName(s string) bool {
 	return isWord(s) && s != "" && s != "_" && (s[0] < '0' || s[0] > '9') && s[0] != '$'
 }
@@ -114,7 +116,7 @@ func notName(s string) string {
 	return strconv.Quote(s) + " is not a name: it must begin with a letter or _ and consist of letters, digits, _ and $"
 }
 
-// isWord reports whether s has only characters of PTX identifiers.
+// isWord reports whether s consists only of characters that PTX identifiers may contain.
 func isWord(s string) bool {
 	for i := range len(s) {
 		c := s[i]

@@ -9,13 +9,14 @@ import (
 
 // Operand is an operand of an instruction: a [Reg], a [Special] register, a constant, an address, a
 // [Var], a [Param], a [Func], a [Label], a vector, a [Value], or one of the modified forms that
-// their methods return.
+// methods of these types return.
 type Operand interface {
-	// operand returns the syntax of the operand in f, or a problem. In an initialiser, f is nil.
+	// operand returns the syntax of the operand in function f, or a description of a problem. In an
+	// initializer, f is nil.
 	operand(f *Func) (node ptx.Operand, problem string)
 }
 
-// Reg is a register of one function. [Func.Reg] creates it. The zero Reg is not a register.
+// Reg is a register of a function. [Func.Reg] creates it. The zero Reg is not a register.
 type Reg struct{ r *register }
 
 type register struct {
@@ -24,7 +25,7 @@ type register struct {
 	f    *Func
 }
 
-// Type returns the type that the register is declared with.
+// Type returns the type with which the register is declared.
 func (r Reg) Type() ptx.Type {
 	if r.r == nil {
 		return ptx.NoType
@@ -40,11 +41,11 @@ func (r Reg) String() string {
 	return r.r.node.Name
 }
 
-// IsValid reports whether r is a register, and not the zero Reg.
+// IsValid reports whether r is a register rather than the zero Reg.
 func (r Reg) IsValid() bool { return r.r != nil }
 
-// At returns the address [r+offset]. For textures, surfaces and tensor maps, rest are the operands
-// after the first comma.
+// At returns the address operand [r+offset]. For textures, surfaces and tensor maps, rest are the
+// operands that follow the first comma in the brackets.
 func (r Reg) At(offset int64, rest ...Operand) Operand { return address{r, offset, rest} }
 
 // Plus returns the operand r+offset.
@@ -56,7 +57,7 @@ func (r Reg) Not() Operand { return modified{r: r, not: true} }
 // Neg returns the operand -r, which the video instructions accept.
 func (r Reg) Neg() Operand { return modified{r: r, neg: true} }
 
-// Part returns the operand r.selector: a byte or half for video instructions, such as "b0".
+// Part returns the operand r.selector, a byte or a half of r for video instructions, such as "b0".
 func (r Reg) Part(selector string) Operand { return modified{r: r, sel: selector} }
 
 func (r Reg) operand(f *Func) (ptx.Operand, string) {
@@ -66,7 +67,7 @@ func (r Reg) operand(f *Func) (ptx.Operand, string) {
 	return &r.r.node, ""
 }
 
-// in returns why f cannot use the register.
+// in returns the reason why f cannot use the register, or "".
 func (r Reg) in(f *Func) string {
 	switch {
 	case r.r == nil:
@@ -195,7 +196,8 @@ func (o list) operand(f *Func) (ptx.Operand, string) {
 	return &ptx.List{Elems: elems}, why
 }
 
-// List returns the list (elems...) of a call instruction. [Func.Call] writes complete calls.
+// List returns the operand list (elems...) of a call instruction. [Func.Call] adds a complete call
+// instead.
 func List(elems ...Operand) Operand { return list(elems) }
 
 type pair struct{ a, b Operand }
@@ -216,7 +218,7 @@ type sink struct{}
 
 func (sink) operand(*Func) (ptx.Operand, string) { return &ptx.Sink{}, "" }
 
-// Discard returns the destination _, which discards a result.
+// Discard returns the destination _, which discards the result.
 func Discard() Operand { return sink{} }
 
 type raw struct{ node ptx.Operand }
@@ -228,8 +230,8 @@ func (o raw) operand(*Func) (ptx.Operand, string) {
 	return o.node, ""
 }
 
-// Syntax returns an operand that is written as the syntax node. Registers and symbols in it are not
-// checked to belong to the function.
+// Syntax returns an operand with the given syntax. It does not check that registers and symbols in
+// the operand belong to the function.
 func Syntax(node ptx.Operand) Operand { return raw{node} }
 
 func resolve(o Operand, f *Func) (ptx.Operand, string) {

@@ -56,15 +56,15 @@ func download[T any](t *testing.T, b *driver.Buffer[T], n int) []T {
 	return out
 }
 
-// op is an operation on values of a kernel, and the same operation in Go.
+// op is an operation on values in a kernel, and the same operation in Go.
 type op[T build.Number] struct {
 	name   string
 	device func(x, y build.Value[T]) build.Value[T]
 	host   func(x, y T) T
 }
 
-// compare runs the operations on all pairs of inputs, and compares the results bit by bit. NaNs
-// count as equal.
+// compare runs the operations on all pairs of inputs and compares the results bit by bit. All NaNs
+// are considered equal.
 func compare[T build.Number](t *testing.T, c *driver.Context, inputs []T, ops []op[T]) {
 	t.Helper()
 	m := build.New(build.Config{})
@@ -121,7 +121,8 @@ type floating interface {
 	num.F16 | num.BF16 | float32 | float64
 }
 
-// floatOps returns the operations of every floating-point type. Host and device round alike.
+// floatOps returns operations for all floating-point types. Host and device round them in the same
+// way.
 func floatOps[T floating]() []op[T] {
 	type v = build.Value[T]
 	pick := func(cond func(x, y v) build.Value[bool]) func(x, y v) v {
@@ -153,7 +154,7 @@ func floatOps[T floating]() []op[T] {
 	}
 }
 
-// wideOps returns operations that only f32 and f64 have.
+// wideOps returns operations that exist only for f32 and f64.
 func wideOps[T float32 | float64]() []op[T] {
 	type v = build.Value[T]
 	return []op[T]{
@@ -216,7 +217,7 @@ func floats[T floating]() []T {
 	return out
 }
 
-// The methods of Value must return what Go and package num return for the same operands.
+// The methods of Value must return the same results as Go and package num.
 func TestValues(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		compare(t, c, integers[int32](), append(integerOps[int32](), signedOps[int32]()...))
@@ -240,7 +241,7 @@ func signedOps[T int32 | int64]() []op[T] {
 	}
 }
 
-// convert compares the conversions of the inputs with those that host returns.
+// convert compares the results of conversions with those of the function host.
 func convert[To, From build.Number](t *testing.T, c *driver.Context, inputs []From, host func(v From) To) {
 	t.Helper()
 	m := build.New(build.Config{})
@@ -257,7 +258,7 @@ func convert[To, From build.Number](t *testing.T, c *driver.Context, inputs []Fr
 	}
 }
 
-// Convert must round once, extend the sign of signed integers, and saturate.
+// Convert must round once, sign-extend signed integers, and saturate.
 func TestConvert(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		ints := []int32{0, 1, -1, 257, -70000, 1<<24 + 1, math.MaxInt32, math.MinInt32, 0x7fffff81}
@@ -387,8 +388,8 @@ func TestCallsAndBranchTables(t *testing.T) {
 	})
 }
 
-// Indices of every integer type must be extended as their type says, and constants must become
-// offsets.
+// Indices must be sign- or zero-extended according to their integer type, and constant indices must
+// become offsets.
 func TestIndices(t *testing.T) {
 	m := build.New(build.Config{})
 	k := m.Kernel("k")

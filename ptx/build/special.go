@@ -8,22 +8,22 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Special is a predefined register by its PTX name, with a component where it has several:
+// Special is the PTX name of a predefined register, including a component if it has several, as in
 // "%tid.x".
 type Special string
 
-// The predefined registers that most kernels use. Any other one is written as Special("%clock64").
+// The predefined registers that most kernels use. Others are written as in Special("%clock64").
 const (
 	TidX      Special = "%tid.x" // the thread's index in its block
 	TidY      Special = "%tid.y"
 	TidZ      Special = "%tid.z"
-	NtidX     Special = "%ntid.x" // the number of threads of a block
+	NtidX     Special = "%ntid.x" // the number of threads per block
 	NtidY     Special = "%ntid.y"
 	NtidZ     Special = "%ntid.z"
 	CtaidX    Special = "%ctaid.x" // the block's index in the grid
 	CtaidY    Special = "%ctaid.y"
 	CtaidZ    Special = "%ctaid.z"
-	NctaidX   Special = "%nctaid.x" // the number of blocks
+	NctaidX   Special = "%nctaid.x" // the number of blocks in the grid
 	NctaidY   Special = "%nctaid.y"
 	NctaidZ   Special = "%nctaid.z"
 	LaneID    Special = "%laneid"
@@ -32,7 +32,7 @@ const (
 	GlobalNow Special = "%globaltimer"
 )
 
-// specials caches the syntax of each Special. All modules share it.
+// specials caches the syntax of each Special. All modules share the cache.
 var specials sync.Map // Special -> *ptx.Reg
 
 func (s Special) operand(*Func) (ptx.Operand, string) {

@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/ptx/build"
 )
 
-// Each kind of operand must print as the PTX ISA writes it.
+// Each kind of operand must be printed in the notation of the PTX ISA.
 func TestOperands(t *testing.T) {
 	m := build.New(build.Config{})
 	v := m.Global("v", ptx.B32, 4)
@@ -85,7 +85,7 @@ func TestTheTreeHasNoPositions(t *testing.T) {
 	find(reflect.ValueOf(tree), "module")
 }
 
-// Build must add a return exactly where control can reach the end of a function.
+// Build must add a return if and only if control can reach the end of a function.
 func TestReturns(t *testing.T) {
 	for _, c := range []struct {
 		end  func(k *build.Func)
@@ -109,7 +109,7 @@ func TestReturns(t *testing.T) {
 	}
 }
 
-// The text of a module that the package prints must parse to the tree that it returned.
+// The text of a module must parse to the same tree that Build returned.
 func TestTheTextParsesToTheTree(t *testing.T) {
 	m := everything()
 	m.File(`C:\a "b".go`)
@@ -140,7 +140,7 @@ func withoutComments(text string) string {
 	return strings.Join(out, "\n")
 }
 
-// File and the declarations of known functions must not repeat.
+// Repeated declarations of the same file or known function must result in a single declaration.
 func TestDeclarationsAreShared(t *testing.T) {
 	m := build.New(build.Config{})
 	if a, b := m.File("a.go"), m.File("b.go"); a != 1 || b != 2 || m.File("a.go") != a {

@@ -7,29 +7,29 @@ import (
 	"github.com/purecuda/cuda/ptx/num"
 )
 
-// Scalar lists the types of values. A bool is a predicate.
+// Scalar lists the types that a Value can have. A bool is a predicate.
 type Scalar interface {
 	bool | Number
 }
 
-// Number lists the types of numbers.
+// Number lists the number types.
 type Number interface {
 	int32 | uint32 | int64 | uint64 | float32 | float64 | num.F16 | num.BF16
 }
 
-// Value is a value of a kernel: a register, or a constant. Its methods add instructions that
-// compute further values. All values of an expression belong to one function. A Value is an
-// [Operand].
+// Value is a value in a kernel, in a register or constant. Its methods add instructions that
+// compute further values. All values in an expression must belong to the same function. A Value is
+// an [Operand].
 type Value[T Scalar] struct {
 	f *Func
 	o Operand
 }
 
-// kind describes how a Go type is written in PTX.
+// kind describes how PTX represents a Go type.
 type kind struct {
-	reg   ptx.Type // the type of its registers
-	name  string   // the type of arithmetic: "f32"
-	bits  string   // the type of moves: "b32"
+	reg   ptx.Type // register type
+	name  string   // type suffix for arithmetic, such as "f32"
+	bits  string   // type suffix for moves, such as "b32"
 	float bool
 	size  int64
 }
@@ -88,7 +88,8 @@ func Const[T Scalar](f *Func, v T) Value[T] {
 	return Value[T]{f, o}
 }
 
-// half moves a 16-bit constant to a register, because arithmetic does not accept it as an operand.
+// half moves a 16-bit constant to a register, because arithmetic instructions do not accept it as
+// an operand.
 func half[T Scalar](f *Func, bits uint16) Value[T] {
 	r := f.Reg(ptx.B16)
 	f.Op("mov.b16", r, Int(int64(bits)))
@@ -98,7 +99,7 @@ func half[T Scalar](f *Func, bits uint16) Value[T] {
 // Of returns the register r as a value of type T.
 func Of[T Scalar](f *Func, r Reg) Value[T] { return Value[T]{f, r} }
 
-// ReadSpecial returns the value of a special register that has 32 bits.
+// ReadSpecial returns the value of a 32-bit special register.
 func ReadSpecial(f *Func, s Special) Value[uint32] {
 	r := f.Reg(ptx.B32)
 	f.Op("mov.u32", r, s)
@@ -126,8 +127,8 @@ func (v Value[T]) operand(f *Func) (ptx.Operand, string) {
 	return resolve(v.o, f)
 }
 
-// Apply returns the result of an instruction whose result and first operand are v's type:
-// v.Apply("ex2.approx.f32"). Further operands follow v.
+// Apply returns the result of an instruction that operates on v and, optionally, further operands.
+// The result has the same type as v. An example is v.Apply("ex2.approx.f32").
 func (v Value[T]) Apply(op string, more ...Operand) Value[T] {
 	return apply[T](v.f, op, append([]Operand{v}, more...)...)
 }
@@ -142,7 +143,8 @@ func apply[T Scalar](f *Func, op string, args ...Operand) Value[T] {
 	return Value[T]{f, r}
 }
 
-// arith returns the result of an operation with the type and, for floats, rounding to nearest.
+// arith returns the result of an arithmetic operation with the type suffix and, for floats,
+// rounding to nearest.
 func (v Value[T]) arith(op, float string, more ...Operand) Value[T] {
 	k := kindOf[T]()
 	if k.float {
@@ -151,7 +153,7 @@ func (v Value[T]) arith(op, float string, more ...Operand) Value[T] {
 	return v.Apply(op+"."+k.name, more...)
 }
 
-// rounded adds .rn, which forbids fusing, to f32 and f64.
+// rounded adds .rn to the name for f32 and f64. An instruction with .rn is never fused.
 func rounded[T Scalar](op string) string {
 	if k := kindOf[T](); k.float && k.size >= 4 {
 		return op + ".rn"
@@ -159,7 +161,7 @@ func rounded[T Scalar](op string) string {
 	return op
 }
 
-// Add returns v + w. The compiler does not fuse it with a product.
+// Add returns v + w. The compiler does not fuse it with a multiplication.
 func (v Value[T]) Add(w Value[T]) Value[T] { return v.arith("add", rounded[T]("add"), w) }
 
 // Sub returns v - w.
@@ -168,29 +170,29 @@ func (v Value[T]) Sub(w Value[T]) Value[T] { return v.arith("sub", rounded[T]("s
 // Mul returns v * w.
 func (v Value[T]) Mul(w Value[T]) Value[T] { return v.arith("mul.lo", rounded[T]("mul"), w) }
 
-// MulAdd returns v*w + u. For floats it is fused: it rounds once.
+// MulAdd returns v*w + u. For floats, it is a fused operation, which rounds only once.
 func (v Value[T]) MulAdd(w, u Value[T]) Value[T] { return v.arith("mad.lo", "fma.rn", w, u) }
 
-// Div returns v / w. For f32 and f64 it is correctly rounded. The result of an integer division by
+// Div returns v / w. For f32 and f64, it is correctly rounded. The result of an integer division by
 // zero is unspecified.
 func (v Value[T]) Div(w Value[T]) Value[T] { return v.arith("div", "div.rn", w) }
 
 // Rem returns the remainder of the integer division v / w.
 func (v Value[T]) Rem(w Value[T]) Value[T] { return v.arith("rem", "rem", w) }
 
-// Min returns the smaller of v and w. If one is a NaN, it returns the other.
+// Min returns the smaller of v and w. If one of them is a NaN, Min returns the other.
 func (v Value[T]) Min(w Value[T]) Value[T] { return v.arith("min", "min", w) }
 
-// Max returns the larger of v and w. If one is a NaN, it returns the other.
+// Max returns the larger of v and w. If one of them is a NaN, Max returns the other.
 func (v Value[T]) Max(w Value[T]) Value[T] { return v.arith("max", "max", w) }
 
-// Neg returns -v of a signed number.
+// Neg returns -v. The type must be signed.
 func (v Value[T]) Neg() Value[T] { return v.arith("neg", "neg") }
 
-// Abs returns the absolute value of a signed number.
+// Abs returns the absolute value of v. The type must be signed.
 func (v Value[T]) Abs() Value[T] { return v.arith("abs", "abs") }
 
-// Sqrt returns the correctly rounded square root of an f32 or f64.
+// Sqrt returns the correctly rounded square root of v. The type must be f32 or f64.
 func (v Value[T]) Sqrt() Value[T] { return v.arith("sqrt.rn", "sqrt.rn") }
 
 func (v Value[T]) bitwise(op string, more ...Operand) Value[T] {
@@ -202,32 +204,32 @@ func (v Value[T]) bitwise(op string, more ...Operand) Value[T] {
 	return v.Apply(op+"."+k.bits, more...)
 }
 
-// And returns v & w of integers or predicates.
+// And returns v & w, for integers or predicates.
 func (v Value[T]) And(w Value[T]) Value[T] { return v.bitwise("and", w) }
 
-// Or returns v | w of integers or predicates.
+// Or returns v | w, for integers or predicates.
 func (v Value[T]) Or(w Value[T]) Value[T] { return v.bitwise("or", w) }
 
-// Xor returns v ^ w of integers or predicates.
+// Xor returns v ^ w, for integers or predicates.
 func (v Value[T]) Xor(w Value[T]) Value[T] { return v.bitwise("xor", w) }
 
-// Not returns the complement of an integer or predicate.
+// Not returns the complement of v, which must be an integer or a predicate.
 func (v Value[T]) Not() Value[T] { return v.bitwise("not") }
 
-// Shl returns v << n of an integer.
+// Shl returns v << n, for integers.
 func (v Value[T]) Shl(n Value[uint32]) Value[T] { return v.bitwise("shl", n) }
 
-// Shr returns v >> n of an integer, which keeps the sign of a signed one.
+// Shr returns v >> n, for integers. If the type is signed, the shift is arithmetic.
 func (v Value[T]) Shr(n Value[uint32]) Value[T] { return v.arith("shr", "shr", n) }
 
 func (v Value[T]) compare(op string, w Value[T]) Value[bool] {
 	return apply[bool](v.f, "setp."+op+"."+kindOf[T]().name, v, w)
 }
 
-// Eq returns v == w. As in Go, comparisons with a NaN are false.
+// Eq returns v == w. As in Go, a comparison with a NaN is false.
 func (v Value[T]) Eq(w Value[T]) Value[bool] { return v.compare("eq", w) }
 
-// Ne returns v != w. As in Go, it is true for a NaN.
+// Ne returns v != w. As in Go, it is true if an operand is a NaN.
 func (v Value[T]) Ne(w Value[T]) Value[bool] {
 	if kindOf[T]().float {
 		return v.compare("neu", w)
@@ -247,13 +249,13 @@ func (v Value[T]) Gt(w Value[T]) Value[bool] { return v.compare("gt", w) }
 // Ge returns v >= w.
 func (v Value[T]) Ge(w Value[T]) Value[bool] { return v.compare("ge", w) }
 
-// Select returns a if cond is true, and otherwise b.
+// Select returns a if cond is true, and b otherwise.
 func Select[T Number](cond Value[bool], a, b Value[T]) Value[T] {
 	return apply[T](cond.f, "selp."+kindOf[T]().bits, a, b, cond)
 }
 
-// Set changes the register of v to the value of w. A value that [Mutable] returned may change. A
-// constant cannot.
+// Set changes the value of v to w. Use [Mutable] to create values for Set. A constant cannot be
+// changed.
 func (v Value[T]) Set(w Value[T]) {
 	if _, ok := v.o.(Reg); !ok {
 		v.f.fail("Set of a constant: Mutable returns a value that may change")
@@ -262,14 +264,14 @@ func (v Value[T]) Set(w Value[T]) {
 	v.f.Op("mov."+kindOf[T]().bits, v, w)
 }
 
-// Mutable returns a new register with the value of v, for [Value.Set].
+// Mutable returns a copy of v in a new register, for [Value.Set].
 func Mutable[T Scalar](v Value[T]) Value[T] {
 	return apply[T](v.f, "mov."+kindOf[T]().bits, v)
 }
 
-// Convert converts a number. Conversions between integers keep the low bits, as in Go. Conversions
-// from floats to integers round toward zero, and values out of range become the nearest integer of
-// the type. Conversions to floats round once, to the nearest number.
+// Convert converts a number to another type. Conversions between integers keep the low bits, as in
+// Go. Conversions from floats to integers round toward zero, and out-of-range values become the
+// nearest integer of the type. Conversions to floats round once, to the nearest number.
 func Convert[To, From Number](v Value[From]) Value[To] {
 	to, from := kindOf[To](), kindOf[From]()
 	switch {
@@ -283,7 +285,7 @@ func Convert[To, From Number](v Value[From]) Value[To] {
 	return apply[To](v.f, "cvt"+rounding(to, from)+"."+to.name+"."+from.name, asReg(v))
 }
 
-// asReg returns a constant as a register, because cvt takes no constants of some types.
+// asReg returns v in a register, because cvt does not accept constants of some types.
 func asReg[T Scalar](v Value[T]) Operand { return v.Reg() }
 
 func rounding(to, from kind) string {
@@ -296,7 +298,7 @@ func rounding(to, from kind) string {
 	return ""
 }
 
-// fromBF16 converts through float32, whose upper half a BF16 is.
+// fromBF16 converts through float32. A BF16 is the upper half of a float32.
 func fromBF16[To Number](f *Func, v Operand) Value[To] {
 	wide := f.Reg(ptx.B32)
 	f.Op("mov.b32", wide, Vec(half[num.BF16](f, 0), v))

@@ -6,8 +6,8 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Var is a variable of a module or of a function. As an operand it is the variable's address in
-// its state space.
+// Var is a variable of a module or of a function. As an operand, it stands for the variable's
+// address in its state space.
 type Var struct {
 	m    *Module
 	f    *Func // nil at module level
@@ -16,23 +16,23 @@ type Var struct {
 	list bool
 }
 
-// Global declares a variable in global memory: an array of n elements, or a single value if n is
-// 0. It is private to the module unless [Var.Linkage] changes that.
+// Global declares a variable in global memory. It is an array of n elements, or a single value if n
+// is 0. The variable is private to the module unless [Var.Linkage] changes that.
 func (m *Module) Global(name string, t ptx.Type, n int64) *Var {
 	return m.variable(ptx.GlobalSpace, name, t, n)
 }
 
-// Const declares a variable in constant memory. See [Module.Global].
+// Const declares a variable in constant memory. The parameters are those of [Module.Global].
 func (m *Module) Const(name string, t ptx.Type, n int64) *Var {
 	return m.variable(ptx.ConstSpace, name, t, n)
 }
 
-// Shared declares a variable in shared memory. See [Module.Global].
+// Shared declares a variable in shared memory. The parameters are those of [Module.Global].
 func (m *Module) Shared(name string, t ptx.Type, n int64) *Var {
 	return m.variable(ptx.SharedSpace, name, t, n)
 }
 
-// DynamicShared declares the shared memory whose size is set at launch: an array without a size.
+// DynamicShared declares an array without a size: the shared memory whose size is set at launch.
 func (m *Module) DynamicShared(name string, t ptx.Type) *Var {
 	return m.variable(ptx.SharedSpace, name, t, ptx.Unsized).Linkage(ptx.Extern)
 }
@@ -79,7 +79,7 @@ func (v *Var) Space() ptx.Space {
 	return v.node.Space
 }
 
-// Linkage sets the visibility in other modules and returns v.
+// Linkage sets the visibility to other modules and returns v.
 func (v *Var) Linkage(l ptx.Linkage) *Var {
 	if v != nil {
 		v.node.Linkage = l
@@ -109,7 +109,7 @@ func (v *Var) Vector(n int) *Var {
 	return v
 }
 
-// Doc sets a comment before the variable and returns v.
+// Doc adds a comment before the variable and returns v.
 func (v *Var) Doc(text string) *Var {
 	if v != nil {
 		v.node.Doc = text
@@ -128,9 +128,9 @@ func (v *Var) Attribute(name string, args ...uint64) *Var {
 	return v
 }
 
-// Init sets the initial value of a single variable, or of the first elements of an array. The
-// operands are constants, variables and functions (their addresses), sums of those, or
-// [Var.Generic]. Init returns v.
+// Init sets the initial value of a single variable, or of the first elements of an array, and
+// returns v. The operands are constants, addresses of variables and functions, sums of these, or
+// results of [Var.Generic].
 func (v *Var) Init(values ...Operand) *Var {
 	switch {
 	case v == nil:
@@ -166,13 +166,13 @@ var byteConstants = func() (all [256]Operand) {
 	return all
 }()
 
-// At returns the address [v+offset], in bytes.
+// At returns the address operand [v+offset]. The offset is in bytes.
 func (v *Var) At(offset int64, rest ...Operand) Operand { return address{v, offset, rest} }
 
-// Plus returns the address of v plus an offset in bytes, as a value.
+// Plus returns the operand v+offset, an address as a value. The offset is in bytes.
 func (v *Var) Plus(offset int64) Operand { return sum{v, offset} }
 
-// Generic returns the generic address of v for an initialiser.
+// Generic returns the generic address of v, for use in an initializer.
 func (v *Var) Generic() Operand { return generic{v} }
 
 type generic struct{ v *Var }
@@ -199,7 +199,7 @@ func (v *Var) operand(f *Func) (ptx.Operand, string) {
 	return &ptx.Sym{Name: v.node.Name}, ""
 }
 
-// build returns the declaration.
+// build returns the variable's declaration.
 func (v *Var) build() *ptx.Variable {
 	node := v.node
 	if v.init == nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/purecuda/cuda/ptx/num"
 )
 
-// Zero values as operands must be errors, and must not panic.
+// Using zero values as operands must result in errors, not panics.
 func TestZeroValuesAreErrors(t *testing.T) {
 	m := build.New(build.Config{})
 	k := m.Kernel("k")
@@ -54,7 +54,7 @@ func errorsOf(m *build.Module) build.Errors {
 	return all
 }
 
-// The methods of nil and zero objects must do nothing, and Build of a zero Module must fail.
+// Methods of nil and zero objects must do nothing, and Build of a zero Module must fail.
 func TestZeroObjects(t *testing.T) {
 	for _, m := range []*build.Module{nil, {}} {
 		k := m.Kernel("k").ReqNTID(1, 1, 1).Doc("text").Linkage(ptx.Weak)

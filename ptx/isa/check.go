@@ -51,9 +51,9 @@ func (c *checker) check(m *ptx.Module) error {
 	return c.errs
 }
 
-// Legal checks whether an instruction with these modifiers exists in a PTX version for a
-// target. It returns nil or an error that describes the problem. It does not check
-// operands. Check does, because it has their types.
+// Legal checks whether an instruction with these modifiers exists in a PTX version for a target. It
+// returns nil or an error that describes the problem. Legal does not check operands, because their
+// types are not known. Use Check for that.
 func Legal(op *ptx.Opcode, version ptx.Version, target string) error {
 	if op == nil {
 		return &Error{Problem: "there is no instruction"}
@@ -70,10 +70,10 @@ type text struct {
 	target  int // 90 for sm_90
 	own     bool
 	name    string // the target's name
-	lowest  bool   // the version is not the text's own, so newer assemblers must also accept it
+	lowest  bool   // the version is chosen by Lowest, so newer assemblers must accept it as well
 }
 
-// The newest version and target for which the table is complete.
+// The newest version and target that the table covers completely.
 const (
 	knownVersion = 84
 	knownTarget  = 90
@@ -93,8 +93,8 @@ func newText(v ptx.Version, targets []string) text {
 	return t
 }
 
-// unknownPossible reports whether the version is newer than knownVersion, and the target is newer
-// than knownTarget or unknown. The table may then lack features that the text uses.
+// unknownPossible reports whether the text may use features that the table lacks: its version is
+// newer than knownVersion, and its target is newer than knownTarget or unknown.
 func (t *text) unknownPossible() bool {
 	return t.version > knownVersion && (t.target > knownTarget || t.name == "")
 }
@@ -121,7 +121,7 @@ type checker struct {
 	protos  map[string]*ptx.CallPrototype
 	targets map[string]*ptx.Function // the first target of each .calltargets, by label
 	used    map[*ptx.Function]*uses
-	lacking need // what the text must meet for the reported features to exist
+	lacking need // the version and target required by the features that were reported as missing
 }
 
 func (c *checker) fail(pos ptx.Pos, format string, args ...any) {
@@ -247,7 +247,7 @@ func (c *checker) block(b *ptx.Block) {
 	c.names.reset(mark)
 }
 
-// declared reports a second declaration of a name in one block.
+// declared reports an error if the name has already been declared in the current block.
 func (c *checker) declared(pos ptx.Pos, name string) {
 	if name != "_" && name != "" && c.names.here(name) {
 		c.fail(pos, "%s is declared twice in one block", name)

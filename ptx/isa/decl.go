@@ -10,7 +10,7 @@ type directive struct {
 	need, until need
 	function    bool // allowed on .func
 	kernel      bool // allowed on .entry
-	positive    bool // its numbers must be positive
+	positive    bool // its arguments must be positive
 }
 
 var directives = map[string]directive{
@@ -64,7 +64,8 @@ func (c *checker) header(f *ptx.Function) {
 	}
 }
 
-// manyParameterBytes is the maximum size of a kernel's parameters in texts that meet manyParameters.
+// manyParameterBytes is the maximum size of a kernel's parameters if the text's version and target
+// meet manyParameters.
 const manyParameterBytes = 32764
 
 var manyParameters = need{version: 81, target: 70}
@@ -138,8 +139,8 @@ func typeText(v *ptx.Variable) string {
 	return "." + v.Type.String()
 }
 
-// storable returns false, and reports an error, if no variable or register in the space can have
-// type t.
+// storable reports whether a variable or register in the space can have type t. If not, it reports
+// an error.
 func (c *checker) storable(pos ptx.Pos, name string, t ptx.Type, space ptx.Space) bool {
 	switch t {
 	case ptx.Pred:
@@ -172,7 +173,7 @@ func (c *checker) storable(pos ptx.Pos, name string, t ptx.Type, space ptx.Space
 	return false
 }
 
-// fundamental reports whether t is one of the types that storable accepts without a special case.
+// fundamental reports whether storable accepts t without special cases.
 func fundamental(t ptx.Type) bool {
 	switch t {
 	case ptx.B8, ptx.B16, ptx.B32, ptx.B64, ptx.U8, ptx.U16, ptx.U32, ptx.U64, ptx.S8, ptx.S16, ptx.S32, ptx.S64, ptx.F32, ptx.F64,

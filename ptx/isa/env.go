@@ -11,7 +11,7 @@ import (
 type env struct {
 	single map[string]entry
 	ranges []ranged // in declaration order
-	mixed  int      // number of registers in single whose names look like part of a range
+	mixed  int      // number of registers in single whose names could belong to a range
 	undo   []undo
 	depth  int32 // nesting depth of blocks
 }
@@ -85,7 +85,7 @@ func (e *env) put(name string, n entry) {
 	e.single[name] = n
 }
 
-// maxNumbered limits n in v<n> for variables. Real programs use far smaller numbers.
+// maxNumbered limits the n in v<n> for variables. Real programs use far smaller numbers.
 const maxNumbered = 1 << 16
 
 func (e *env) variable(v *ptx.Variable) {

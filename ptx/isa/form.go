@@ -142,8 +142,8 @@ func load() {
 	}
 }
 
-// parseLine parses a rule: names ; modifiers ; operands ; needs ; rules. It panics on an
-// error, because the table is part of the program and every test parses it.
+// parseLine parses a rule: names ; modifiers ; operands ; needs ; rules. It panics on an error,
+// because the table is part of the program and every test parses it.
 func parseLine(line string) []*Form {
 	var cols [5]string
 	for i, s := range strings.Split(line, ";") {

@@ -2,10 +2,10 @@ package isa
 
 import "github.com/purecuda/cuda/ptx"
 
-// Lowest returns the lowest .version and .target that have every feature of the module. The
-// module's own version and target are lower limits. Without a target, the limit is sm_52, the
-// oldest target that current compilers accept. The error is Check's result for the module with
-// the returned version and target. Lowest does not change the module.
+// Lowest returns the lowest .version and .target that support every feature of the module. They are
+// never lower than those of the module. For a module without a target, the lower limit is sm_52,
+// the oldest target that current compilers accept. The error is the result of Check for the
+// returned version and target. Lowest does not change the module.
 func Lowest(m *ptx.Module) (ptx.Version, ptx.Target, error) {
 	if m == nil {
 		return ptx.Version{}, ptx.Target{}, nil
@@ -31,11 +31,11 @@ func Lowest(m *ptx.Module) (ptx.Version, ptx.Target, error) {
 	}
 }
 
-// firstTarget is the target of a module without a target that needs no later one.
+// firstTarget is the lower limit of the target for a module that does not specify one.
 const firstTarget = 52
 
-// header returns the .version and .target that meet n. The architecture precedes those of the old
-// targets that are not architectures.
+// header returns the .version and .target that meet n. In the target list, the architecture
+// precedes the old targets, which are not architectures.
 func (n need) header(old []string) (ptx.Version, []string) {
 	t := ptx.Target{Major: n.target / 10, Minor: n.target % 10}
 	if n.own {
@@ -71,10 +71,11 @@ func (n need) and(o need) need {
 	return n
 }
 
-// lack records that a feature of the module needs n.
+// lack records that a feature of the module requires n.
 func (c *checker) lack(n need) { c.lacking = c.lacking.and(n) }
 
-// lackSpecial records what a special register needs, if that is why the operands do not fit.
+// lackSpecial records the requirements of a special register if they are the reason why the
+// operands do not fit.
 func (c *checker) lackSpecial(x *misfit, in *ptx.Instr) {
 	if x.why == specialLate {
 		c.lack(specialNeed(c.lateSpecial(in.Args[x.arg])))
@@ -88,7 +89,8 @@ func (m *match) requires(op *ptx.Opcode) need {
 	return n
 }
 
-// leastLate returns the rule with the lowest requirements among those that need a newer text.
+// leastLate returns the rule with the lowest requirements among those that require a newer version
+// or target.
 func (o *opcode) leastLate(op *ptx.Opcode) *match {
 	best, least := &o.late[0], o.late[0].requires(op)
 	for i := range o.late[1:] {

@@ -7,22 +7,22 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// opcode holds the result of looking up one spelling of an instruction. A module has few
+// opcode is the result of looking up one spelling of an instruction. A module contains few distinct
 // spellings, so each is looked up only once.
 type opcode struct {
 	open    bool    // the table lacks the instruction, so operands are not checked
 	problem string  // error in the name, the modifiers or the types
 	matches []match // rules that fit the modifiers
-	late    []match // rules that fit the modifiers, but need a newer version or target
-	lacks   need    // what the text must meet for the instruction to exist; set with problem
+	late    []match // rules that fit the modifiers but require a newer version or target
+	lacks   need    // requirements for the instruction to exist; set together with problem
 }
 
 // match is a rule that fits a spelling.
 type match struct {
 	form   *Form
 	types  [maxTypes]ptx.Type
-	vector int       // length from .v2, .v4, .v8; 0 without one
-	space  [2]string // state space of the first and the second address operand
+	vector int       // length given by .v2, .v4 or .v8; otherwise 0
+	space  [2]string // state spaces of the first and the second address operand
 	spaces int
 }
 
@@ -157,7 +157,7 @@ var idle = map[string]need{
 	"fill_mode": tensorMaps, "acc::f16": tensorMaps, "acc::f32": tensorMaps,
 }
 
-// ignoresOOB is the last version with which the assembler of its time ignores .oob.
+// ignoresOOB is the last PTX version whose assembler ignores .oob.
 const ignoresOOB = 78
 
 var tensorMaps = need{version: 80}
@@ -172,7 +172,8 @@ func (t *text) idleFor(f *Form, mod string) bool {
 	return f.name != "tensormap" && f.name != "multimem"
 }
 
-// everywhere contains modifiers with the same requirements for every instruction.
+// everywhere maps modifiers that have the same requirements for every instruction to these
+// requirements.
 var everywhere = map[string]need{"ftz": {version: 14}, "approx": {version: 14}}
 
 func isSpace(mod string) bool {
@@ -199,8 +200,8 @@ func hasChoice(list []choice, name string) bool {
 	return false
 }
 
-// each calls visit for the choice behind every modifier of the opcode: an alternative of a slot, a
-// type, or an entry of everywhere or idle.
+// each calls visit for the choice that each modifier of the opcode corresponds to: an alternative
+// of a slot, a type, or an entry of everywhere or idle.
 func (m *match) each(op *ptx.Opcode, visit func(c *choice)) {
 	f := m.form
 	filled, types := uint64(0), 0
@@ -306,7 +307,7 @@ func named(op *ptx.Opcode, all []*Form) (name string, mods []string, some []*For
 	return strings.Join(append([]string{op.Name}, op.Mods[:longest]...), "."), op.Mods[longest:], some
 }
 
-// strangers returns the first modifier or type that none of the forms has, or "".
+// strangers returns the first modifier or type that occurs in none of the forms, or "".
 func strangers(mods []string, some []*Form) string {
 next:
 	for _, mod := range mods {

@@ -58,8 +58,8 @@ var rejectedByPtxas = []struct{ version, target, line, says string }{
 	{"8.0", "sm_90", "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.im2col_no_offs.bulk_group [%bd2, {%s1, %s2}], [%bd3];", "3 to 5 dimensions, not 2"},
 }
 
-// Check must agree with what ptxas 12.4 does with these instructions. Comparisons of random
-// instructions found each of them.
+// Check must agree with ptxas 12.4 on these instructions. Each was found by a comparison of random
+// instructions.
 func TestMeasuredInstructions(t *testing.T) {
 	for _, c := range acceptedByPtxas {
 		if err := check(t, in(c.version, c.target, c.line)); err != nil {

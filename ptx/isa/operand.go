@@ -176,8 +176,8 @@ func selects(a *arg, sel string) bool {
 	return digits != ""
 }
 
-// accepts reports whether an instruction of type t accepts a register of type r. PTX ISA,
-// "Operand Type Checking" and "Operand Size Exceeding Instruction-Type Size".
+// accepts reports whether an instruction of type t accepts a register of type r. The rules are in
+// the PTX ISA under "Operand Type Checking" and "Operand Size Exceeding Instruction-Type Size".
 func accepts(t, r ptx.Type, relaxed bool) bool {
 	if t == r {
 		return true

@@ -53,7 +53,7 @@ func (c *checker) addressReg(b *ptx.Reg) reason {
 	return badAddress
 }
 
-// space checks that a variable's state space matches the instruction.
+// space checks that a variable's state space matches that of the instruction.
 func (c *checker) space(a *arg, m *match, name string) reason {
 	v, _ := c.lookup(name)
 	if v == nil {
@@ -62,7 +62,7 @@ func (c *checker) space(a *arg, m *match, name string) reason {
 	if int(a.address) >= len(m.space) {
 		return fine
 	}
-	if m.spaces == 0 { // generic
+	if m.spaces == 0 { // the instruction uses generic addresses
 		switch v.Space {
 		case ptx.ConstSpace, ptx.ParamSpace:
 			return otherSpace
@@ -86,8 +86,8 @@ func (c *checker) label(o ptx.Operand) reason {
 	return fine
 }
 
-// exists checks that the names in an operand are declared. It is used for operands
-// without any other check.
+// exists checks that the names in an operand are declared. It is used for operands that are not
+// checked otherwise.
 func (c *checker) exists(o ptx.Operand) reason {
 	switch o := o.(type) {
 	case *ptx.Reg:

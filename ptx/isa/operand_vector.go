@@ -98,7 +98,7 @@ func (c *checker) elements(a *arg, t ptx.Type, v *ptx.Vec) reason {
 			return floatAsInt
 		}
 		return fine
-	default: // nothing but sinks
+	default: // all elements are sinks
 		return fine
 	}
 	if !accepts(t, all, a.relaxed) {

@@ -147,7 +147,7 @@ func TestTheTextsOwnHeaderCounts(t *testing.T) {
 		{"8.0", "sm_90a", "setmaxnreg.inc.sync.aligned.u32 64;", true},
 		{"1.4", "sm_13", "ld.u32 %u1, [%bd1];", false},
 		{"2.0", "sm_20", "ld.u32 %u1, [%bd1];", true},
-		{"9.9", "sm_999", "something.nobody.knows %u1;", true}, // newer than the table
+		{"9.9", "sm_999", "something.nobody.knows %u1;", true}, // newer than the table, so not checked
 		{"9.9", "sm_90", "something.nobody.knows %u1;", false},
 	} {
 		if err := check(t, in(c.version, c.target, c.line)); (err == nil) != c.valid {
@@ -156,7 +156,7 @@ func TestTheTextsOwnHeaderCounts(t *testing.T) {
 	}
 }
 
-// Check must accept unusual text that ptxas accepts.
+// Check must accept unusual code that ptxas accepts.
 func TestWhatIsAccepted(t *testing.T) {
 	for _, line := range []string{
 		"add.s32.sat %s1, %s2, %s3;", "ld.b32.global %b1, [%bd1];", "add.s32 %u1, %b2, 70000;", "ld.global.u8 %bd1, [%b1];",
@@ -195,7 +195,7 @@ func TestDeclarationsAreChecked(t *testing.T) {
 		{".func f() { ret; }\n.func f() { ret; }", "function f is defined twice"},
 		{".reg .b32 %r;", "register %r is declared outside a function"},
 		{".func (.param .b32 r) f() { .reg .b32 %r; ld.param.b32 %r, [r]; ret; }", "r is the function's result, which it cannot read"},
-		// Ptxas takes a variable of a nested block for the parameter of the same name.
+		// Ptxas mistakes a variable of a nested block for the parameter of the same name.
 		{".func (.param .b32 r) f() { .reg .b32 %r; { .param .b32 r; ld.param.b32 %r, [r]; } ret; }", "r is the function's result, which it cannot read"},
 		{".func f(.param .b32 a) { .reg .b32 %r; { .param .b32 a; st.param.b32 [a], %r; } ret; }", "a is an input parameter, which the function cannot write"},
 		{".entry k(.param .b32 a) { .reg .b32 %r; { .param .b32 a; st.param.b32 [a], %r; } ret; }", "a is an input parameter, which the function cannot write"},

@@ -46,8 +46,8 @@ func xorsign(_ *checker, _ *Form, _ *match, in *ptx.Instr) string {
 	return ""
 }
 
-// cvtaRule requires a register as the source of .to. Otherwise a variable must be in the
-// named state space.
+// cvtaRule requires the source of .to to be a register. Otherwise, a variable must be in the given
+// state space.
 func cvtaRule(c *checker, _ *Form, m *match, in *ptx.Instr) string {
 	var name string
 	switch o := in.Args[1].(type) {
@@ -90,7 +90,7 @@ func prefetchRule(_ *checker, _ *Form, m *match, in *ptx.Instr) string {
 	return ""
 }
 
-// storeRule forbids stores to the input parameters of the same function.
+// storeRule rejects stores to the input parameters of the same function.
 func storeRule(c *checker, _ *Form, m *match, in *ptx.Instr) string {
 	if m.space[0] != "param" || c.fn == nil {
 		return ""
@@ -109,7 +109,7 @@ func storeRule(c *checker, _ *Form, m *match, in *ptx.Instr) string {
 	return ""
 }
 
-// loadRule forbids loads from the result of the same function.
+// loadRule rejects loads from the result of the same function.
 func loadRule(c *checker, _ *Form, m *match, in *ptx.Instr) string {
 	if m.space[0] != "param" || c.fn == nil {
 		return ""
@@ -124,14 +124,14 @@ func loadRule(c *checker, _ *Form, m *match, in *ptx.Instr) string {
 	return ""
 }
 
-// anyNamed reports whether a parameter has a name. Ptxas takes a variable of a nested block with that
-// name for the parameter.
+// anyNamed reports whether any parameter has the name. Ptxas mistakes a variable of a nested block
+// for a parameter of the same name.
 func anyNamed(params []*ptx.Variable, name string) bool {
 	return slices.ContainsFunc(params, func(v *ptx.Variable) bool { return v.Name == name })
 }
 
-// atomicRule rejects atomics in .shared for targets below sm_12, and 64-bit ones for targets below
-// sm_20.
+// atomicRule rejects shared-memory atomics for targets below sm_12, and 64-bit ones for targets
+// below sm_20.
 func atomicRule(c *checker, _ *Form, m *match, in *ptx.Instr) string {
 	switch shared := strings.HasPrefix(m.space[0], "shared"); {
 	case shared && c.target < 12:
@@ -142,8 +142,8 @@ func atomicRule(c *checker, _ *Form, m *match, in *ptx.Instr) string {
 	return ""
 }
 
-// barrierRule checks constants: the barrier number must be 0 to 15, and the number of threads a
-// multiple of 32. For arrive, the number of threads must not be 0.
+// barrierRule checks constant operands: the barrier number must be from 0 to 15, and the number of
+// threads a multiple of 32. For arrive, the number of threads must not be 0.
 func barrierRule(_ *checker, f *Form, m *match, in *ptx.Instr) string {
 	at := 0
 	if f.nType > 0 {
@@ -189,8 +189,8 @@ func cpAsync16Rule(_ *checker, f *Form, _ *match, in *ptx.Instr) string {
 	return sourceBytes(f, in)
 }
 
-// sourceBytes limits the number of bytes that cp.async reads. The assembler takes a constant for
-// that number even where the form has a predicate.
+// sourceBytes limits the number of bytes that cp.async reads. The assembler accepts a constant for
+// this number even in forms that have a predicate in its place.
 func sourceBytes(f *Form, in *ptx.Instr) string {
 	if len(in.Args) < 4 || f.args[3].kind != argPred && f.args[3].typ != ptx.U32 {
 		return ""
@@ -265,9 +265,9 @@ func (c *checker) labelOf(o ptx.Operand, kind labelKind, what string) string {
 	return ""
 }
 
-// wgmmaRule checks the operands of a warpgroup product in order: the result registers, the first
-// factor (a descriptor or registers), the descriptor of the second factor, the predicate, and the
-// signs and layouts that the types allow.
+// wgmmaRule checks the operands of a warpgroup matrix multiplication in order: the result
+// registers, the first factor (a descriptor or registers), the descriptor of the second factor, the
+// predicate, and the signs and layouts that the types allow.
 func wgmmaRule(c *checker, _ *Form, m *match, in *ptx.Instr) string {
 	columns := 0
 	for _, mod := range in.Op.Mods {
@@ -328,7 +328,7 @@ func sparseRule(_ *checker, _ *Form, _ *match, in *ptx.Instr) string {
 	return ""
 }
 
-// fractionRule requires operand 2, if it is a constant, to be above 0 and at most 1.
+// fractionRule requires operand 2, if it is a constant, to be greater than 0 and at most 1.
 func fractionRule(_ *checker, _ *Form, _ *match, in *ptx.Instr) string {
 	if len(in.Args) < 2 {
 		return ""

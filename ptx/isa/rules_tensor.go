@@ -12,8 +12,8 @@ import (
 // introduced them.
 var tensorModes = []string{"tile::gather4", "tile::scatter4", "im2col::w", "im2col::w::128"}
 
-// tensorRule checks the coordinates of a tensor copy and the operands that its modifiers add: the
-// offsets of .im2col, the mask of .multicast::cluster and the policy of .L2::cache_hint.
+// tensorRule checks the coordinates of a tensor copy and the operands that its modifiers require:
+// the offsets of .im2col, the mask of .multicast::cluster and the policy of .L2::cache_hint.
 func tensorRule(c *checker, f *Form, m *match, in *ptx.Instr) string {
 	for _, mode := range tensorModes {
 		if has(in, mode) {

@@ -6,15 +6,14 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// sharedLimits maps an architecture to the maximum size, in bytes, of a kernel's .shared variables,
+// sharedLimits maps an architecture to the maximum size of a kernel's .shared variables in bytes,
 // as in ptxas from CUDA 12.4. In CUDA 11.8 and older, the limit is always 48 KiB.
 var sharedLimits = map[int]int64{
 	50: 64 << 10, 52: 96 << 10, 53: 64 << 10, 60: 64 << 10, 61: 96 << 10, 62: 64 << 10, 70: 96 << 10, 72: 64 << 10, 75: 64 << 10,
 	80: 164 << 10, 86: 100 << 10, 87: 164 << 10, 89: 164 << 10, 90: 164 << 10,
 }
 
-// The limit for architectures older than those in the table, and the largest limit of
-// all.
+// The limit for architectures older than those in the table, and the maximum of all limits.
 const (
 	oldShared  = 48 << 10
 	mostShared = 164 << 10
@@ -38,14 +37,15 @@ func (c *checker) sharedLimit() (bytes int64, arch string) {
 	return oldShared, arch
 }
 
-// uses holds the .shared variables and functions that a function names.
+// uses contains the .shared variables and the functions that a function refers to.
 type uses struct {
 	f      *ptx.Function
 	shared map[*ptx.Variable]bool
 	calls  map[*ptx.Function]bool
 }
 
-// use records that the current function names v, if v is a .shared variable that is not .extern.
+// use records that the current function refers to v, if v is a .shared variable that is not
+// .extern.
 func (c *checker) use(v *ptx.Variable) {
 	if v.Space != ptx.SharedSpace || v.Linkage == ptx.Extern {
 		return
@@ -78,7 +78,7 @@ func (c *checker) usesOf(f *ptx.Function) *uses {
 	return u
 }
 
-// sharedMemory checks the .shared variables that each kernel and its callees name.
+// sharedMemory checks the size of the .shared variables that each kernel and its callees refer to.
 func (c *checker) sharedMemory(m *ptx.Module) {
 	if len(c.used) == 0 {
 		return
@@ -103,15 +103,15 @@ func (c *checker) sharedMemory(m *ptx.Module) {
 	}
 }
 
-// sharedMemory takes at most reachTimes steps per function in c.used, plus reachLeast. Kernels
-// beyond that limit are accepted unchecked.
+// To limit its run time, sharedMemory takes at most reachTimes steps per function in c.used, plus
+// reachLeast. It does not check the remaining kernels.
 const (
 	reachTimes = 64
 	reachLeast = 1 << 16
 )
 
-// reach collects the .shared variables that f and its callees name. It returns the number
-// of steps left, or a negative number if they were not enough.
+// reach collects the .shared variables that f and its callees refer to. It returns the number of
+// remaining steps, or a negative number if there were too few.
 func (c *checker) reach(f *ptx.Function, vars map[*ptx.Variable]bool, left int) int {
 	seen := map[*ptx.Function]bool{f: true}
 	for list := []*ptx.Function{f}; len(list) > 0; {

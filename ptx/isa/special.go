@@ -21,7 +21,7 @@ func (c *checker) specialReg(a *arg, t ptx.Type, o *ptx.Reg) reason {
 		return vectorHere
 	}
 	have := specialType(o)
-	if have == ptx.NoType { // the parser accepts the name, but this table lacks it
+	if have == ptx.NoType { // known to the parser but missing in this table
 		return fine
 	}
 	if have == ptx.Pred || t == ptx.Pred {
@@ -39,8 +39,8 @@ func (c *checker) specialReg(a *arg, t ptx.Type, o *ptx.Reg) reason {
 	return wrongType
 }
 
-// vectorSpecial reports whether o names all components of a multi-component special
-// register: %tid, not %tid.x.
+// vectorSpecial reports whether o refers to all components of a multi-component special register,
+// as in %tid but not %tid.x.
 func vectorSpecial(o *ptx.Reg) bool {
 	if o.Sel != "" {
 		return false
@@ -70,8 +70,8 @@ func specialType(o *ptx.Reg) ptx.Type {
 	return ptx.U32
 }
 
-// specialNeeds maps special registers to the version and target that introduced them, if
-// later than the first. ptxas up to CUDA 12.4 rejects each register in an older text.
+// specialNeeds maps special registers to the version and target that introduced them, unless they
+// have always existed. Ptxas up to CUDA 12.4 rejects such a register in an older text.
 var specialNeeds = map[string]need{
 	"%laneid": {version: 13}, "%warpid": {version: 13}, "%smid": {version: 13},
 	"%nwarpid": {version: 20, target: 20}, "%nsmid": {version: 20, target: 20},
@@ -105,8 +105,8 @@ func specialNeed(name string) need {
 	return specialNeeds[name]
 }
 
-// lateSpecial returns the name of a special register in the operand that is newer than
-// the text, or "".
+// lateSpecial returns the name of a special register in the operand that is newer than the text's
+// version or target, or "".
 func (c *checker) lateSpecial(o ptx.Operand) string {
 	switch o := o.(type) {
 	case *ptx.Reg:

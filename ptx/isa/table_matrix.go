@@ -1,7 +1,7 @@
 package isa
 
-// Matrix instructions. The shape and the types determine the number of registers in a
-// fragment: PTX ISA, "Matrix Fragments".
+// Matrix instructions. The shape and the types determine the number of registers in a fragment; see
+// "Matrix Fragments" in the PTX ISA.
 const tableMatrix = `
 ldmatrix ; sync aligned m8n8 x1 [trans] [shared|shared::cta@7.8] T=b16 ; d:b32*1 a ; 6.5/75
 ldmatrix ; sync aligned m8n8 x2 [trans] [shared|shared::cta@7.8] T=b16 ; d:b32*2 a ; 6.5/75

@@ -8,8 +8,8 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Check must accept an instruction generated from every rule. The test tries each choice
-// in each place, with operands of the required types, version and target.
+// Check must accept an instruction generated from every rule. The test tries each choice in each
+// place, with operands of the required types and with the required version and target.
 func TestEveryRuleAdmitsWhatItSays(t *testing.T) {
 	made := 0
 	for _, name := range Names() {
@@ -39,8 +39,7 @@ func TestEveryRuleAdmitsWhatItSays(t *testing.T) {
 	}
 }
 
-// excepted reports whether the error is due to a combination of choices that a rule
-// excludes.
+// excepted reports whether the cause of the error is a combination of choices that a rule excludes.
 func excepted(err error) bool {
 	for _, s := range []string{"do not go together", "used together", "are allowed", "has no effect", "is for .global", "branchtargets", "needs a tensor of"} {
 		if strings.Contains(err.Error(), s) {
@@ -50,8 +49,8 @@ func excepted(err error) bool {
 	return false
 }
 
-// instance returns a text with an instruction of the form. The instruction uses choice i
-// in each place.
+// instance returns PTX with an instruction of the form. The instruction uses choice i in each
+// place.
 func instance(f *Form, i int) (text, line string) {
 	n := f.need
 	raise := func(m need) {

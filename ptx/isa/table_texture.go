@@ -1,7 +1,7 @@
 package isa
 
-// Modifiers and types of textures and surfaces. Their operands are not checked, because
-// nothing in this library executes these instructions.
+// Modifiers and types of texture and surface instructions. Their operands are not checked, because
+// nothing in this library executes such instructions.
 const tableTexture = `
 tex ; 1d|2d|3d|a1d|a2d|cube|acube v4|v2 T=u32|s32|f32|f16@4.2|f16x2@4.2 T=s32|f32 ; x x x? x? x?
 tex ; base|level|grad 1d|2d|3d|a1d|a2d|cube|acube|2dms|a2dms v4|v2 T=u32|s32|f32|f16|f16x2 T=s32|f32 ; x x x? x? x? x? x? ; 2.0/20
