@@ -2,7 +2,7 @@ package math
 
 import "math"
 
-// Constants of package math of Go.
+// Mathematical constants, as in Go's package math.
 const (
 	E       = math.E
 	Pi      = math.Pi
@@ -23,19 +23,19 @@ const (
 // Abs returns the magnitude of x.
 func Abs(x float64) float64 { return math.Abs(x) }
 
-// Sqrt returns the square root of x, rounded correctly.
+// Sqrt returns the correctly rounded square root of x.
 func Sqrt(x float64) float64 { return math.Sqrt(x) }
 
 // FMA returns x·y + z, rounded once.
 func FMA(x, y, z float64) float64 { return math.FMA(x, y, z) }
 
-// Floor returns the largest integer that is at most x.
+// Floor returns the greatest integer value less than or equal to x.
 func Floor(x float64) float64 { return math.Floor(x) }
 
-// Ceil returns the smallest integer that is at least x.
+// Ceil returns the least integer value greater than or equal to x.
 func Ceil(x float64) float64 { return math.Ceil(x) }
 
-// Trunc returns x without its fraction.
+// Trunc returns the integer part of x.
 func Trunc(x float64) float64 { return math.Trunc(x) }
 
 // RoundToEven returns the integer nearest to x, with ties to even.
@@ -50,7 +50,7 @@ func Round(x float64) float64 {
 	return math.Copysign(t, x)
 }
 
-// Copysign returns the magnitude of f with the sign of sign.
+// Copysign returns a value with the magnitude of f and the sign of sign.
 func Copysign(f, sign float64) float64 { return math.Copysign(f, sign) }
 
 // Signbit reports whether x is negative or a negative zero.
@@ -65,17 +65,18 @@ func NaN() float64 { return math.NaN() }
 // IsNaN reports whether x is a NaN.
 func IsNaN(x float64) bool { return x != x }
 
-// IsInf reports whether x is an infinity with the given sign. If sign is 0, both infinities count.
+// IsInf reports whether x is an infinity with the given sign. If sign is 0, it accepts both
+// infinities.
 func IsInf(x float64, sign int) bool { return math.IsInf(x, sign) }
 
 // Float64bits returns the bits of x.
 func Float64bits(x float64) uint64 { return math.Float64bits(x) }
 
-// Float64frombits returns the number with these bits.
+// Float64frombits returns the number that has the given bits.
 func Float64frombits(b uint64) float64 { return math.Float64frombits(b) }
 
-// Max returns the larger number. A NaN in one argument is the result, unless the other argument is
-// positive infinity. The number +0 is larger than -0.
+// Max returns the larger of its arguments. If one of them is a NaN, the result is a NaN, unless the
+// other is positive infinity. +0 is considered larger than -0.
 func Max(x, y float64) float64 {
 	switch {
 	case x > math.MaxFloat64 || y > math.MaxFloat64:
@@ -90,8 +91,8 @@ func Max(x, y float64) float64 {
 	return y
 }
 
-// Min returns the smaller number. A NaN in one argument is the result, unless the other argument is
-// negative infinity. The number -0 is smaller than +0.
+// Min returns the smaller of its arguments. If one of them is a NaN, the result is a NaN, unless
+// the other is negative infinity. -0 is considered smaller than +0.
 func Min(x, y float64) float64 { return -Max(-x, -y) }
 
 // Dim returns x-y, or 0 if the difference is negative.
@@ -103,8 +104,8 @@ func Dim(x, y float64) float64 {
 	return d
 }
 
-// Frexp returns f and e with x = f·2^e and f between 0.5 and 1 in magnitude. A zero, an infinity or
-// a NaN is returned with e = 0.
+// Frexp returns f and e such that x = f·2^e, where the magnitude of f is at least 0.5 and less than
+// 1. If x is zero, infinite or a NaN, it returns x and 0.
 func Frexp(x float64) (f float64, e int) {
 	if x == 0 || x-x != 0 {
 		return x, 0
@@ -133,13 +134,14 @@ func Ldexp(f float64, e int) float64 {
 	case e > 1024:
 		return math.Copysign(math.Inf(1), f)
 	case e < -1074:
-		// Half of the smallest number rounds to zero.
+		// Half of the smallest subnormal number rounds to zero.
 		return math.Copysign(0, f)
 	}
 	return ldexp(f, e)
 }
 
-// Ilogb returns the binary exponent of x, or the least int32 for zero, and the greatest for infinities and NaNs.
+// Ilogb returns the binary exponent of x. For zero it returns the smallest int32, and for
+// infinities and NaNs the largest int32.
 func Ilogb(x float64) int {
 	switch {
 	case x == 0:
@@ -164,7 +166,7 @@ func Logb(x float64) float64 {
 	return float64(Ilogb(x))
 }
 
-// Nextafter returns the number next to x in the direction of y.
+// Nextafter returns the number adjacent to x in the direction of y.
 func Nextafter(x, y float64) float64 {
 	switch {
 	case x != x || y != y:

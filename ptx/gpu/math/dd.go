@@ -2,14 +2,16 @@ package math
 
 import "math"
 
-// A sum of two float64 numbers, of which the second is at most half an ulp of the first, has about
-// 106 bits. The functions in this file compute with such pairs. Products that are rounded have an
-// explicit conversion, so that no compiler fuses them with an addition.
+// The functions in this file compute with double-double numbers: sums of two float64 numbers, of
+// which the second is at most half an ulp of the first. Such a pair has about 106 bits of
+// precision. Products that must be rounded have an explicit conversion, so that no compiler fuses
+// them with an addition.
 
 const (
 	signBit = 1 << 63
 	infBits = 0x7ff << 52
-	// Adding magic rounds a number below 2^51 to an integer, which is then in the lowest bits.
+	// Adding magic rounds a number below 2^51 to an integer, which is then in the low bits of the
+	// sum.
 	magic = 0x1.8p52
 
 	log2e   = 0x1.71547652b82fep+00
@@ -19,7 +21,7 @@ const (
 	halfPi2 = 0x1.1a62633145c07p-54
 )
 
-// fastTwoSum returns a+b as a pair. It requires that |a| >= |b| or that a is zero.
+// fastTwoSum returns a+b as a pair. It requires |a| >= |b|, or a = 0.
 func fastTwoSum(a, b float64) (h, l float64) {
 	h = a + b
 	return h, b - (h - a)
@@ -58,7 +60,7 @@ func divPair(ah, al, bh, bl float64) (h, l float64) {
 	return fastTwoSum(q, r/bh)
 }
 
-// sqrtPair returns the square root of a pair with a positive first number.
+// sqrtPair returns the square root of a pair whose first number is positive.
 func sqrtPair(ah, al float64) (h, l float64) {
 	s := math.Sqrt(ah)
 	r := math.FMA(-s, s, ah) + al
@@ -74,7 +76,7 @@ func ldexp(x float64, n int) float64 {
 // powerOf2 returns 2^n for n between -1022 and 1023.
 func powerOf2(n int) float64 { return math.Float64frombits(uint64(uint32(int32(n)+1023)<<20) << 32) }
 
-// scaled returns x·2^n if x and the result are neither zero nor subnormal nor infinite.
+// scaled returns x·2^n, provided that neither x nor the result is zero, subnormal or infinite.
 func scaled(x float64, n int32) float64 {
 	return math.Float64frombits(math.Float64bits(x) + uint64(uint32(n)<<20)<<32)
 }

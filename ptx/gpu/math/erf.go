@@ -20,7 +20,7 @@ func erfPair(x float64) (h, l float64) {
 	return mulPair(h, l, x, 0)
 }
 
-// erfcPair returns 1 minus the error function of x as a pair times 2^k, for x between 0.75 and 27.3.
+// erfcPair returns 1 - erf(x) as a pair, scaled by 2^k, for x between 0.75 and 27.3.
 func erfcPair(x float64) (h, l float64, k int) {
 	n, nl := twoSum(x, -4)
 	d, dl := twoSum(x, 4)
@@ -65,7 +65,7 @@ func Erf(x float64) float64 {
 	case a > 6:
 		return withSign(1, x)
 	case a < 0x1p-500:
-		// With scaling, so that the second coefficient counts for subnormal numbers.
+		// Scaled, so that the second coefficient contributes even if x is subnormal.
 		return float64(math.FMA(erfC0, float64(x*0x1p60), float64(erfC0Low*float64(x*0x1p60))) * 0x1p-60)
 	case a <= 0.75:
 		h, _ := erfPair(x)
@@ -77,7 +77,7 @@ func Erf(x float64) float64 {
 	return withSign(h, x)
 }
 
-// Erfc returns 1 minus the error function of x. It is accurate for large x.
+// Erfc returns the complementary error function of x, 1 - erf(x). It is accurate for large x.
 func Erfc(x float64) float64 {
 	switch {
 	case x != x:

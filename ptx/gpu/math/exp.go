@@ -25,7 +25,7 @@ func Exp(x float64) float64 {
 	return scaled(p, k)
 }
 
-// expLimits returns p·2^k = e^x if that is not zero or infinite.
+// expLimits returns p·2^k = e^x, unless the result is zero or infinite.
 func expLimits(x, p float64, k int32) float64 {
 	switch {
 	case x > 709.79:
@@ -59,8 +59,7 @@ func Exp2(x float64) float64 {
 	return scaled(p, k)
 }
 
-// expm1Pair returns e^(r+rl) - 1 as a pair, for |r| below 0.35. The error is below 2^-60 of the
-// result.
+// expm1Pair returns e^(r+rl) - 1 as a pair, for |r| below 0.35. The relative error is below 2^-60.
 func expm1Pair(r, rl float64) (h, l float64) {
 	p := math.FMA(expm1C9, r, expm1C8)
 	p = math.FMA(p, r, expm1C7)
@@ -71,7 +70,7 @@ func expm1Pair(r, rl float64) (h, l float64) {
 	p = math.FMA(p, r, expm1C2)
 	p = math.FMA(p, r, expm1C1)
 	p = math.FMA(p, r, expm1C0)
-	// r + r²/2 + r³·p, and rl·(1 + r) for the second number.
+	// r + r²/2 + r³·p, with rl·(1 + r) added to the second number.
 	sh, sl := twoProd(r, 0.5*r)
 	t := math.FMA(float64(float64(r*r)*r), p, math.FMA(rl, r, rl)+sl)
 	h, l = fastTwoSum(r, sh)
@@ -91,7 +90,7 @@ func reduceExp(x, xl float64) (k int, r, rl float64) {
 	return k, r, rl
 }
 
-// expPair returns the pair and the k for which e^(x+xl) is the pair times 2^k.
+// expPair returns a pair and k such that e^(x+xl) is the pair times 2^k.
 func expPair(x, xl float64) (h, l float64, k int) {
 	k, r, rl := reduceExp(x, xl)
 	h, l = expm1Pair(r, rl)
@@ -100,7 +99,7 @@ func expPair(x, xl float64) (h, l float64, k int) {
 	return h, l, k
 }
 
-// expOfPair returns e^(x+xl), rounded. An infinite x must have a finite xl.
+// expOfPair returns e^(x+xl), rounded. If x is infinite, xl must be finite.
 func expOfPair(x, xl float64) float64 {
 	switch {
 	case x > 709.79:
@@ -112,7 +111,7 @@ func expOfPair(x, xl float64) float64 {
 	return ldexp(h, k)
 }
 
-// Expm1 returns e to the power of x, minus 1. It is accurate for small x.
+// Expm1 returns e to the power of x, minus 1. It is accurate even if x is close to zero.
 func Expm1(x float64) float64 {
 	switch {
 	case x > 709.79:
@@ -126,11 +125,11 @@ func Expm1(x float64) float64 {
 	return ldexp(h, k)
 }
 
-// expm1Scaled returns the pair and the k for which e^x - 1 is the pair times 2^k.
+// expm1Scaled returns a pair and k such that e^x - 1 is the pair times 2^k.
 func expm1Scaled(x float64) (h, l float64, k int) {
 	k, r, rl := reduceExp(x, 0)
 	h, l = expm1Pair(r, rl)
-	// e^x - 1 = 2^k·(h + (1 - 2^-k)). Beyond 2^1000, the difference does not count.
+	// e^x - 1 = 2^k·(h + (1 - 2^-k)). Beyond 2^1000, subtracting 1 makes no difference.
 	if k != 0 {
 		n := -k
 		if n < -1000 {

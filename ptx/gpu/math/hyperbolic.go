@@ -2,7 +2,7 @@ package math
 
 import "math"
 
-// tiny is a limit below which odd functions return their arguments.
+// tiny is the limit below which odd functions return their argument.
 const tiny = 0x1p-28
 
 // expm1Pair2 returns e^x - 1 as a pair, for x between 0 and 50.

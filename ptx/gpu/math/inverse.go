@@ -89,7 +89,7 @@ func atanPair(t, tl float64) (h, l float64) {
 	return t, math.FMA(float64(p*u), t, math.FMA(-tl, u, tl))
 }
 
-// atanQuotient returns the inverse tangent of y/x as a pair, for positive x and y with a quotient
+// atanQuotient returns the inverse tangent of y/x as a pair. x and y must be positive, and y/x
 // between 2^-60 and 2^60.
 func atanQuotient(y, x float64) (h, l float64) {
 	switch {
@@ -137,7 +137,7 @@ func Atan2(y, x float64) float64 {
 			return withSign(pi, y)
 		}
 		return withSign(0, y)
-	case ax > math.MaxFloat64: // ay is infinite too
+	case ax > math.MaxFloat64: // ay is infinite as well
 		if negative {
 			return withSign(0x1.2d97c7f3321d2p+01, y)
 		}

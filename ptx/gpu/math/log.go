@@ -2,7 +2,7 @@ package math
 
 import "math"
 
-// logSpecial returns the logarithm of a number that is not finite and positive.
+// logSpecial returns the logarithm of a number that is not both finite and positive.
 func logSpecial(x float64) float64 {
 	switch {
 	case x == 0:
@@ -16,20 +16,21 @@ func logSpecial(x float64) float64 {
 // isSpecial reports whether x has no finite logarithm.
 func isSpecial(x float64) bool { return math.Float64bits(x)-1 >= infBits-1 }
 
-// splitLog returns m and k with x = m·2^k and m between √½ and √2, for a finite positive x.
+// splitLog returns m and k such that x = m·2^k and m is between √½ and √2. x must be finite and
+// positive.
 func splitLog(x float64) (m float64, k int) {
 	k = 0
 	if x < 0x1p-1022 {
 		x, k = float64(x*0x1p54), -54
 	}
-	// The upper 32 bits are enough.
+	// The upper 32 bits are sufficient.
 	const sqrtHalf = 0x3fe6a09e
 	e := int32(uint32(math.Float64bits(x)>>32)-sqrtHalf) >> 20
 	return scaled(x, -e), k + int(e)
 }
 
-// logPair returns the logarithm of (m+ml)·2^k as a pair, for m between 0.7 and 1.42. The error is
-// below 2^-65 of the result.
+// logPair returns the logarithm of (m+ml)·2^k as a pair, for m between 0.7 and 1.42. The relative
+// error is below 2^-65.
 func logPair(m, ml float64, k int) (h, l float64) {
 	b, bl := twoSum(m, 1)
 	h, l = atanhPair(m-1, ml, b, bl+ml)
@@ -41,8 +42,8 @@ func logPair(m, ml float64, k int) (h, l float64) {
 	return addPair(ph, pl, h, l)
 }
 
-// atanhPair returns the inverse hyperbolic tangent of (a+al)/(b+bl) as a pair, for a quotient below
-// 0.1717 in magnitude.
+// atanhPair returns the inverse hyperbolic tangent of (a+al)/(b+bl) as a pair. The magnitude of the
+// quotient must be below 0.1717.
 func atanhPair(a, al, b, bl float64) (h, l float64) {
 	s, sl := divPair(a, al, b, bl)
 	u, ul := mulPair(s, sl, s, sl)
@@ -97,7 +98,7 @@ func Log(x float64) float64 {
 	return h - ((q - math.FMA(s, q+r, float64(n*ln2Lower))) - l)
 }
 
-// logBase returns the logarithm of x for the base b. The pairs are log_b(e) and log_b(2).
+// logBase returns the logarithm of x to base b. The pairs are log_b(e) and log_b(2).
 func logBase(x, eh, el, th, tl float64) float64 {
 	if isSpecial(x) {
 		return logSpecial(x)
@@ -117,7 +118,7 @@ func Log2(x float64) float64 { return logBase(x, log2e, log2eLow, 1, 0) }
 // Log10 returns the decimal logarithm of x.
 func Log10(x float64) float64 { return logBase(x, log10e, log10eLow, log10Of2, log10Of2Low) }
 
-// Log1p returns the natural logarithm of 1+x. It is accurate for small x.
+// Log1p returns the natural logarithm of 1+x. It is accurate even if x is close to zero.
 func Log1p(x float64) float64 {
 	switch {
 	case !(x > -1) || x > math.MaxFloat64:
@@ -132,7 +133,7 @@ func Log1p(x float64) float64 {
 	s, sl := twoSum(1, x)
 	m, k := splitLog(s)
 	if k > 1000 {
-		sl = 0 // it does not count
+		sl = 0 // sl is negligible here
 	} else {
 		sl = float64(sl * powerOf2(-k))
 	}

@@ -25,7 +25,7 @@ func Pow(x, y float64) float64 {
 	m, k := splitLog(ax)
 	h, l := logPair(m, 0, k)
 	p, pl := twoProd(h, y)
-	if math.Abs(p) > 1000 { // the result overflows or vanishes, and pl may be a NaN
+	if math.Abs(p) > 1000 { // the result overflows or underflows, and pl may be a NaN
 		pl = 0
 	} else {
 		pl = math.FMA(l, y, pl)
@@ -33,7 +33,7 @@ func Pow(x, y float64) float64 {
 	return math.Float64frombits(math.Float64bits(expOfPair(p, pl)) | sign)
 }
 
-// isOdd reports whether an integral y is odd.
+// isOdd reports whether y, an integer value, is odd.
 func isOdd(y float64) bool { return math.Abs(y) < 0x1p53 && int64(y)&1 != 0 }
 
 // powSpecial returns x to the power of y if x is zero or infinite, or y is infinite.

@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// Mod returns the remainder of the division of x by y, with the sign of x. The result is exact.
+// Mod returns the floating-point remainder of x/y, with the sign of x. The result is exact.
 func Mod(x, y float64) float64 {
 	if y == 0 || x-x != 0 || y != y {
 		return math.NaN()
@@ -14,16 +14,16 @@ func Mod(x, y float64) float64 {
 	return math.Float64frombits(r | math.Float64bits(x)&signBit)
 }
 
-// modBits returns the bits of the remainder of the division of x by y, and whether the truncated
-// quotient is odd. Both numbers are non-negative and given by their bits. The number x is finite,
-// and y is not zero.
+// modBits returns the bits of the remainder of x/y, and whether the truncated quotient is odd. x
+// and y are given by their bits. Both must be nonnegative, x must be finite, and y must not be
+// zero.
 func modBits(x, y uint64) (r uint64, odd bool) {
 	if x < y {
 		return x, false
 	}
 	mx, ex := significand(x)
 	my, ey := significand(y)
-	// The remainder of mx·2^(ex-ey), 11 bits at a time.
+	// Compute the remainder of mx·2^(ex-ey), 11 bits at a time.
 	n := ex - ey
 	q := mx / my
 	mx -= q * my
@@ -47,12 +47,12 @@ func modBits(x, y uint64) (r uint64, odd bool) {
 	}
 	mx <<= uint(shift)
 	if mx < 1<<52 {
-		return mx, odd // subnormal
+		return mx, odd // the result is subnormal
 	}
 	return mx&(1<<52-1) | uint64(ey-shift)<<52, odd
 }
 
-// significand returns m and e for which the number with these bits is m·2^(e-1075).
+// significand returns m and e such that the number with the given bits is m·2^(e-1075).
 func significand(b uint64) (m uint64, e int) {
 	e = int(b >> 52)
 	if e == 0 {
@@ -70,7 +70,7 @@ func Remainder(x, y float64) float64 {
 	b := math.Float64bits(y) &^ signBit
 	m, odd := modBits(math.Float64bits(x)&^signBit, b)
 	r, ay := math.Float64frombits(m), math.Float64frombits(b)
-	// Compare r with ay-r, since ay/2 may not be exact and 2r may overflow.
+	// Compare r with ay-r, because ay/2 may be inexact and 2r may overflow.
 	rest := ay - r
 	if r > rest || r == rest && odd {
 		r = -rest
@@ -81,7 +81,7 @@ func Remainder(x, y float64) float64 {
 	return r
 }
 
-// Modf returns the integral part and the fraction of x. Both have the sign of x.
+// Modf returns the integer and fractional parts of x. Both have the sign of x.
 func Modf(x float64) (whole, fraction float64) {
 	whole = math.Trunc(x)
 	if x-x != 0 {

@@ -2,12 +2,12 @@ package math
 
 import "math"
 
-// exponent returns the e for which 2^e <= |x| < 2^(e+1), -1023 for zero and subnormal numbers, and
-// 1024 for infinities and NaNs.
+// exponent returns e such that 2^e <= |x| < 2^(e+1). It returns -1023 for zero and subnormal
+// numbers, and 1024 for infinities and NaNs.
 func exponent(x float64) int { return int(math.Float64bits(x)>>52&0x7ff) - 1023 }
 
-// cbrtPair returns the pair and the k for which the cube root of a finite positive x is the pair
-// times 2^k.
+// cbrtPair returns a pair and k such that the cube root of x is the pair times 2^k. x must be
+// finite and positive.
 func cbrtPair(x float64) (h, l float64, k int) {
 	k = 0
 	if x < 0x1p-1022 {
@@ -18,14 +18,15 @@ func cbrtPair(x float64) (h, l float64, k int) {
 	j := (e + 1200) / 3
 	m := math.Float64frombits(math.Float64bits(x)&(1<<52-1) | uint64(e+1200-j-j-j+1023)<<52)
 	k += j - 400
-	// A third of the exponent and of the significand, with an error of 6 %.
+	// Dividing the exponent and the significand by three approximates the cube root with an error
+	// of 6 %.
 	t := math.Float64frombits(math.Float64bits(m)/3 + 0x2a9f7893782da1ce)
-	// Two of Halley's iterations.
+	// Two iterations of Halley's method.
 	for range 2 {
 		c := float64(t * float64(t*t))
 		t = float64(float64(t*(c+m+m)) / (c + c + m))
 	}
-	// One of Newton's iterations, with a product of 106 bits.
+	// One iteration of Newton's method, with a product of 106 bits.
 	s, sl := twoProd(t, t)
 	c, cl := twoProd(s, t)
 	r := (m - c) - math.FMA(sl, t, cl)
@@ -62,7 +63,7 @@ func Rsqrt(x float64) float64 {
 	return math.FMA(0.5*y, math.FMA(-l, y, math.FMA(-h, y, 1)), y)
 }
 
-// Hypot returns the square root of p²+q², without overflow of the squares.
+// Hypot returns the square root of p²+q². The squares do not overflow.
 func Hypot(p, q float64) float64 {
 	a, b := math.Abs(p), math.Abs(q)
 	if a < b || a != a {

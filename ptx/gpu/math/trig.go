@@ -7,14 +7,15 @@ import (
 
 const (
 	twoOverPi = 0x1.45f306dc9c883p-01
-	// π/2 - halfPi is the sum of these numbers. The product of the first with 16 bits is exact.
+	// The sum of these numbers is π/2 - halfPi. The product of the first one with a 16-bit integer
+	// is exact.
 	halfPiMiddle = 0x1.1a62633140000p-54
 	halfPiLow    = 0x1.701b839a25205p-92
-	// Beyond this limit, a multiple of π/2 has a factor of more than 16 bits.
+	// Above this limit, the multiple of π/2 has a factor of more than 16 bits.
 	reduceLimit = 1e5
 )
 
-// reduce returns q and the pair x - q·π/2. Only the last two bits of q are right.
+// reduce returns q and the pair x - q·π/2. Only the low two bits of q are valid.
 func reduce(x float64) (r, rl float64, q uint32) {
 	if !(math.Abs(x) <= reduceLimit) {
 		return reduceLarge(x)
@@ -22,15 +23,15 @@ func reduce(x float64) (r, rl float64, q uint32) {
 	t := math.FMA(x, twoOverPi, magic)
 	n := t - magic
 	q = uint32(math.Float64bits(t))
-	// All differences but r are exact: r-a is n·halfPiMiddle if a is small, and r is between a/2 and 2a
-	// otherwise.
+	// All differences except r are exact. If a is small, r-a is n·halfPiMiddle. Otherwise, r is
+	// between a/2 and 2a.
 	a := math.FMA(-n, halfPi, x)
 	r = math.FMA(-n, halfPiMiddle, a)
 	above := math.FMA(n, halfPiMiddle, r-a)
 	return r, -math.FMA(n, halfPiLow, above), q
 }
 
-// twoOverPiBits are 64 zeros and the first bits of 2/π.
+// twoOverPiBits contains 64 zeros followed by the first bits of 2/π.
 var twoOverPiBits = [21]uint64{
 	0, 0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041, 0xfe5163abdebbc561, 0xb7246e3a424dd2e0,
 	0x06492eea09d1921c, 0xfe1deb1cb129a73e, 0xe88235f52ebb4484, 0xe99c7026b45f7e41, 0x3991d639835339f4,
@@ -38,14 +39,14 @@ var twoOverPiBits = [21]uint64{
 	0x7527bac7ebe5f17b, 0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08, 0x56033046fc7b6bab, 0xf0cfbc209af4361d,
 }
 
-// window returns the 64 bits of 2/π that begin at a bit of twoOverPiBits.
+// window returns 64 bits of 2/π, starting at the given bit of twoOverPiBits.
 func window(at uint) uint64 {
 	w, s := at/64, at%64
 	return twoOverPiBits[w]<<s | twoOverPiBits[w+1]>>1>>(63-s)
 }
 
-// reduceLarge is reduce for large numbers. It multiplies the significand with 192 bits of 2/π
-// (Payne and Hanek). Higher bits contribute multiples of 4 to q.
+// reduceLarge is reduce for large numbers. It multiplies the significand by 192 bits of 2/π (the
+// method of Payne and Hanek). Higher bits would only add multiples of 4 to q.
 func reduceLarge(x float64) (r, rl float64, q uint32) {
 	b := math.Float64bits(x)
 	e := uint(b >> 52 & 0x7ff)
@@ -58,7 +59,7 @@ func reduceLarge(x float64) (r, rl float64, q uint32) {
 	h1, l1 := bits.Mul64(significand, window(at+64))
 	low, carry := bits.Add64(l1, c, 0)
 	high := significand*window(at) + h1 + carry
-	// The product has 2 bits before the point and 126 bits after it.
+	// The product has 2 bits before the binary point and 126 bits after it.
 	q = uint32(high>>62) + uint32(high>>61&1)
 	high, low = high<<2|low>>62, low<<2
 	negative := high>>63 != 0
@@ -114,7 +115,7 @@ func cosPair(r, rl float64) (h, l float64) {
 
 // sinQuadrant returns the sine of r+rl + q·π/2.
 func sinQuadrant(r, rl float64, q uint32) float64 {
-	// Choosing coefficients is faster than a branch that threads of a warp take differently.
+	// Selecting coefficients is faster than a branch on which the threads of a warp diverge.
 	var c6, c5, c4, c3, c2, c1, c0 float64 = sinC6, sinC5, sinC4, sinC3, sinC2, sinC1, sinC0
 	if q&1 != 0 {
 		c6, c5, c4, c3, c2, c1, c0 = cosC6, cosC5, cosC4, cosC3, cosC2, cosC1, cosC0
@@ -173,7 +174,7 @@ func Tan(x float64) float64 {
 	return h
 }
 
-// reducePi returns q and the pair π·(x - q/2). Only the last two bits of q are right.
+// reducePi returns q and the pair π·(x - q/2). Only the low two bits of q are valid.
 func reducePi(x float64) (r, rl float64, q uint32) {
 	// The remainder of a division by 2 is exact.
 	y := math.FMA(-2, math.Trunc(0.5*x), x)
@@ -183,7 +184,7 @@ func reducePi(x float64) (r, rl float64, q uint32) {
 	return r, rl, uint32(math.Float64bits(t))
 }
 
-// Sinpi returns the sine of π·x. The result for an integer is a zero with the sign of x.
+// Sinpi returns the sine of π·x. If x is an integer, the result is a zero with the sign of x.
 func Sinpi(x float64) float64 {
 	r, rl, q := reducePi(x)
 	if r == 0 && q&1 == 0 {
@@ -192,7 +193,7 @@ func Sinpi(x float64) float64 {
 	return sinQuadrant(r, rl, q)
 }
 
-// Cospi returns the cosine of π·x. The result for an integer plus a half is +0.
+// Cospi returns the cosine of π·x. If x is an integer plus one half, the result is +0.
 func Cospi(x float64) float64 {
 	r, rl, q := reducePi(x)
 	if r == 0 && q&1 != 0 {

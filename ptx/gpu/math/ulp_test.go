@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/internal/mathtest"
 )
 
-// samples returns the number of random arguments of each function.
+// samples returns the number of random arguments for each function.
 func samples() int {
 	switch {
 	case os.Getenv("PURECUDA_MATH_LONG") != "":
@@ -19,7 +19,7 @@ func samples() int {
 	return 20_000
 }
 
-// TestUnary measures the largest error of each function against results with 96 bits.
+// TestUnary measures the largest error of each function, compared with results that have 96 bits.
 func TestUnary(t *testing.T) {
 	special := mathtest.Special64()
 	for _, f := range mathtest.Unary64s {
