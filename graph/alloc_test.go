@@ -252,7 +252,7 @@ func (k *kit) expectLimits(g *graph.Graph, from, to graph.Node) {
 		k.Run(x)
 	}
 	k.OK(x.Close())
-	k.Run(k.Exec(g)) // one exec after the other may be launched
+	k.Run(k.Exec(g)) // execs may be launched one after the other
 }
 
 func TestMemoryNodesRefuseWhatCannotBe(t *testing.T) {

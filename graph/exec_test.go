@@ -325,7 +325,7 @@ func TestSetRetainsTheNewAndReleasesTheOld(t *testing.T) {
 				open++
 			}
 		}
-		if open > 3 { // out and the memory of the graph and the exec
+		if open > 3 { // out, the memory of the graph and the memory of the exec
 			k.Errorf("%d buffers are kept", open)
 		}
 	})

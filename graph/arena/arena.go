@@ -189,11 +189,11 @@ type core struct {
 	ctx    *driver.Context
 	life   *life.Lifetime
 	turn   turn.Turn
-	limit  uint64 // 0: none
-	chunk  uint64 // 0: the default
+	limit  uint64 // 0 means no limit
+	chunk  uint64 // 0 means the default
 	report func(error)
 
-	unmapped bool // for tests: do as on a device that cannot map memory
+	unmapped bool // set by tests to simulate a device that cannot map memory
 
 	mu     sync.Mutex // locked after Turn's locks
 	chunks []*chunk

@@ -410,7 +410,7 @@ func TestDroppedCallableReleasesEagerCalls(t *testing.T) {
 		}()
 		k.Wait(k.S)
 		k.OK(b.Close())
-		gputest.ExpectDropped(t, k.C.Device().Driver(), 2) // the variant's events
+		gputest.ExpectDropped(t, k.C.Device().Driver(), 2) // the events of the variant
 		k.Eventually("the memory is freed", func() bool {
 			runtime.GC()
 			return b.Ref().Lifetime().Gone()

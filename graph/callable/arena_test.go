@@ -107,7 +107,7 @@ func TestPlansOfVariants(t *testing.T) {
 		if want := uint64(2*perElement*4 + 2*4); r.Plans[1].Bytes != want || r.Plans[1].Graphs != 1 || len(r.Plans[1].Open) != 0 {
 			k.Errorf("the plan of 2 elements has %+v, want %d bytes and a graph", r.Plans[1], want)
 		}
-		if n := c.Ties()(); n > 4 { // for each variant, one for the memory and one for the graph
+		if n := c.Ties()(); n > 4 { // two per variant: one for the memory and one for the graph
 			k.Errorf("two variants have %d ties", n)
 		}
 		k.OK(c.Close())

@@ -158,7 +158,7 @@ func TestCallableKeepsTheShapesThatWereCalledLast(t *testing.T) {
 	eachMode(t, func(k *kit) {
 		c := made(k, k.affine, []affine{{ramp(1, 0), 1, 1}, {ramp(2, 0), 1, 1}}, callable.WithVariants(2))
 		k.stats(c.Stats(), callable.Stats{Recorded: 2, Instantiated: 2, Variants: 2})
-		k.answers(c, affine{ramp(1, 5), 1, 1}) // 2 is now the least recently called variant
+		k.answers(c, affine{ramp(1, 5), 1, 1}) // now 2 is the shape that was called least recently
 		k.answers(c, affine{ramp(3, 5), 1, 1}) // evicts 2
 		k.answers(c, affine{ramp(1, 6), 1, 1})
 		k.stats(c.Stats(), callable.Stats{Calls: 3, Recorded: 3, Instantiated: 3, Evicted: 1, Variants: 2})

@@ -39,7 +39,7 @@ func CaptureValue[T any](s *driver.Stream, mode graph.Mode, record func(*graph.S
 	if record == nil {
 		return nil, nil, refusal.Invalid("capture of %v: no function to record", s)
 	}
-	r, err := graph.Begin(s, mode, opts...) // remembers the caller for messages
+	r, err := graph.Begin(s, mode, opts...) // must be called directly, because it records its caller for messages
 	if err != nil {
 		return nil, nil, err
 	}

@@ -79,7 +79,7 @@ func (c *Callable[In, Out]) runEager(v *variant[In, Out], in In, withEvent bool)
 		if ok {
 			return
 		}
-		v.taken = v.launched      // there is no output
+		v.taken = v.launched      // the failed call has no output
 		v.partial = v.exec != nil // even if exec contains all work, it must be recorded again, because its declarations are lost
 		if !v.made {
 			v.traced = t.traced // newVariant closes it

@@ -67,7 +67,7 @@ func (c *Callable[In, Out]) evict(current *variant[In, Out]) error {
 // inFlight reports whether work of a variant may be in flight.
 func (c *Callable[In, Out]) inFlight(v *variant[In, Out]) (bool, error) {
 	if v.taken == v.launched && v.host != hostBehindStream {
-		return false, nil // a wait has already returned after the work ended
+		return false, nil // an earlier wait returned after the work had ended
 	}
 	done, err := c.s.Query()
 	return !done, err

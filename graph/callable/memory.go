@@ -140,10 +140,10 @@ type cellOf[T any] struct {
 	host   *driver.HostBuffer[T]
 	upload *driver.CopyOp
 
-	download *driver.CopyOp // of a result, from the memory in from
+	download *driver.CopyOp // copy of a result to the host, from the memory in from
 	from     driver.View[T]
 
-	take    *driver.Launch // takes the numbers of Take, which are its argument
+	take    *driver.Launch // advances the counter for Take; the count is an argument of the launch
 	takes   *counter.Counter
 	numbers uint64
 

@@ -36,9 +36,9 @@ type traced[In any] struct {
 type hostState uint8
 
 const (
-	hostFree         hostState = iota // immediately
-	hostBehindEvent                   // after variant.staging completes
-	hostBehindStream                  // after the stream's work completes
+	hostFree         hostState = iota // the memory is free immediately
+	hostBehindEvent                   // the memory is free after variant.staging completes
+	hostBehindStream                  // the memory is free after the stream's work completes
 )
 
 // guard is a property of the input that had a certain value when the function ran.
@@ -47,14 +47,14 @@ type guard[In any] interface{ holds(in In) bool }
 // input is device memory that each call fills.
 type input[In any] interface {
 	guard[In]
-	fill(in In) error // the page-locked memory
+	fill(in In) error // writes the input to the page-locked memory
 	copyOp() *driver.CopyOp
 }
 
 // cell is memory that survives updates of the graph.
 type cell interface {
 	close() error
-	bytes() uint64 // on the device and page-locked, without memory in an arena
+	bytes() uint64 // size on the device and in page-locked memory, without memory in an arena
 }
 
 // newVariant creates a variant for a new shape with make, which runs the function.
@@ -84,7 +84,7 @@ func (c *Callable[In, Out]) newVariant(make func(*variant[In, Out]) error) (*var
 // instantiate records the function and instantiates the graph. If that fails, an existing variant
 // is unchanged. A new variant may then contain memory and objects that must be closed.
 func (c *Callable[In, Out]) instantiate(v *variant[In, Out], in In) error {
-	old, oldExec := v.owned, v.exec // none, if the variant is new
+	old, oldExec := v.owned, v.exec // both nil if the variant is new
 	g, t, out, err := c.record(v, in)
 	var x *graph.Exec
 	if err == nil {
@@ -222,7 +222,7 @@ func (v *variant[In, Out]) fillAll(in In) error {
 
 // replay copies an input to the device and launches the graph.
 func (v *variant[In, Out]) replay(ctx context.Context, s *driver.Stream, in In, withEvent bool) error {
-	failed := true // then some inputs may have been copied, and no launch counts as overwriting memory
+	failed := true // if the call fails, some inputs may have been copied although no launch counts as overwriting the memory
 	defer func() { v.lease.leave(failed) }()
 	if err := v.stage(ctx, s, in, withEvent); err != nil {
 		return err

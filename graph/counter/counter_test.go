@@ -99,7 +99,7 @@ func TestNumberIsSetFromTheHost(t *testing.T) {
 		k.OK(x.Launch(k.S))
 		k.expect("before", k.read(at), 1)
 		k.OK(k.S.Do(set))
-		for _, want := range []uint64{1<<64 - 3, 1<<64 - 1, 1, 3} { // wraps around
+		for _, want := range []uint64{1<<64 - 3, 1<<64 - 1, 1, 3} { // these numbers wrap around
 			k.Run(x)
 			k.expect("after", k.read(at), want)
 		}
@@ -242,7 +242,7 @@ func TestFirstLoadOfTheKernelsMayFail(t *testing.T) {
 			failed := map[string]bool{}
 			for nth := 1; ; nth++ {
 				lib := faulty.Wrap(emulator.New(emulator.Config{}))
-				k := &kit{graphtest.NewKit(t, gputest.Context(t, gputest.Driver(t, lib)))} // it has no kernels of counters
+				k := &kit{graphtest.NewKit(t, gputest.Context(t, gputest.Driver(t, lib)))} // a context in which the kernels of counters are not loaded yet
 				lib.Ignore("cuThreadExchangeStreamCaptureMode", "cuCtxGetCurrent", "cuCtxSetCurrent")
 				c, at := k.counter(3), k.words(1)
 				lib.FailNth(nth, uint32(graphtest.Injected))

@@ -17,13 +17,13 @@ import (
 // that replica hands it to the next waiter, so no wake-up can be lost.
 type admission struct {
 	mu        sync.Mutex
-	bound     int // of the queue
-	most      int // replicas after growth
+	bound     int // maximum length of the queue
+	most      int // maximum number of replicas after growth
 	deadlines bool
 
 	slots   []*slot
-	idle    []*slot // usable; the last one is the next to be used
-	broken  []*slot // idle, but must be created again before use
+	idle    []*slot // usable slots; the last one is used next
+	broken  []*slot // idle slots whose replica must be created again before use
 	working int     // slots that are not broken, idle or busy
 	busy    int     // slots in use, and the slot that is being created
 	growing bool
@@ -31,30 +31,30 @@ type admission struct {
 	pause   time.Duration // time between attempts to create a replica
 
 	waiting   queue
-	spare     *waiter // waiters for reuse
-	arrived   uint64  // number of the last arrival
+	spare     *waiter // waiters to be reused
+	arrived   uint64  // number of the last waiter that arrived
 	finishing *slot   // finish announces the grant of this slot; nil outside finish
 
 	closed bool
 	lost   *LostError
 
 	restart    func()        // replaces the context; nil without WithRestart
-	restarting bool          // from the loss of the context until restart has ended
-	replacing  bool          // restart runs, which counts as one in busy
-	apart      time.Duration // least time between restarts
-	restarted  time.Time     // end of the last restart
+	restarting bool          // true from the loss of the context until restart has ended
+	replacing  bool          // whether restart is running; it counts as one in busy
+	apart      time.Duration // minimum time between restarts
+	restarted  time.Time     // when the last restart ended
 
 	drained chan struct{} // closed when the pool is closed and nothing is busy
 
 	stats Stats
-	past  callable.Stats // of closed Callables
+	past  callable.Stats // counts of closed Callables
 }
 
 // slot is one replica. Its fields belong to the call that uses the slot. While the slot is idle,
 // the admission's lock protects them.
 type slot struct {
 	replica any
-	counts  func() callable.Stats // of the replica's Callable, nil while it has none; guarded by the admission's lock
+	counts  func() callable.Stats // counts of the replica's Callable, nil if it has none; guarded by the admission's lock
 	broken  bool
 	call    uint64    // number of the call that uses the slot, 0 for Prepare
 	since   time.Time // when that call got the slot; zero while the slot is idle
@@ -66,7 +66,7 @@ type slot struct {
 type ticket struct {
 	priority int
 	number   uint64
-	tried    bool // it already failed to create a replica
+	tried    bool // has already failed to create a replica
 }
 
 // arrival is what an arriving call must do: use or create slot, create a new replica, or wait.
@@ -257,7 +257,7 @@ func (a *admission) await(ctx context.Context, w *waiter) (*slot, error) {
 	}
 	a.mu.Unlock()
 	if !queued {
-		<-w.ready // it was sent, or is about to be
+		<-w.ready // sent already or about to be sent
 	}
 	return nil, a.leave(ctx, w)
 }
@@ -301,7 +301,7 @@ func (a *admission) giveBack(s *slot) {
 		w := s.claim
 		s.claim = nil
 		s.call, s.since = 0, time.Now()
-		a.grant(w, s) // the slot stays busy
+		a.grant(w, s) // the slot remains busy
 		return
 	case s.broken:
 		a.broken = append(a.broken, s)
@@ -323,7 +323,7 @@ func (a *admission) checkDrained() {
 			close(a.drained)
 		}
 	case a.restarting:
-		a.busy++ // until endRestart
+		a.busy++ // endRestart decrements it
 		a.replacing = true
 		go a.restart()
 	}
@@ -418,7 +418,7 @@ func (a *admission) rejoin(t *ticket, s *slot) (*waiter, error) {
 	}
 	w := a.newWaiter(t)
 	a.waiting.add(w)
-	a.idle = append(a.idle, s) // granted immediately, so that the queue does not exceed its bound
+	a.idle = append(a.idle, s) // dispatch grants it immediately, so that the queue does not exceed its bound
 	a.busy--
 	a.dispatch()
 	a.stats.MostQueued = max(a.stats.MostQueued, a.waiting.len())

@@ -33,7 +33,7 @@ func TestCancelledWaiterPassesItsReplicaOn(t *testing.T) {
 			t.Fatalf("got %v", err)
 		}
 		if err := a.check(); err != nil {
-			t.Fatal(err) // the next wait would not end
+			t.Fatal(err) // continuing would make the next wait block forever
 		}
 		s, err := a.await(context.Background(), next.waiter)
 		if err != nil || s != a.slots[0] {
@@ -88,7 +88,7 @@ func TestOthersAreTheCallsThatWereRunning(t *testing.T) {
 			a.working++
 			a.use(s, n)
 		}
-		a.slots = append(a.slots, new(slot)) // idle
+		a.slots = append(a.slots, new(slot)) // an idle slot
 		return a
 	}
 	for _, c := range []struct {

@@ -108,7 +108,7 @@ func TestReplicasOfOneArenaTakeTurns(t *testing.T) {
 		all := k.arenas(2)
 		blocked := k.pool(f, serve.WithArenas(all[1]))
 		p := k.pool(k.model(10), serve.WithReplicas(2), serve.WithArenas(all...))
-		for range 4 { // so that each replica has loaded and uploaded everything
+		for range 4 { // enough calls for each replica to load and upload everything
 			k.OK(call(background, p, ramp(8, 1)))
 		}
 		first := start(background, blocked, 0, checked(ramp(8, 5)))
@@ -120,12 +120,12 @@ func TestReplicasOfOneArenaTakeTurns(t *testing.T) {
 			return checked(ramp(8, 5))(out)
 		}
 		second, third := start(background, p, 0, use), start(background, p, 0, use)
-		<-ended // one of the two has the free arena
+		<-ended // the call whose replica uses the free arena
 		k.busy(p, 2)
 		select {
 		case <-ended:
 			k.Error("both calls ended before the gate was opened")
-		case <-time.After(20 * time.Millisecond): // a call that does not wait would have ended by now
+		case <-time.After(20 * time.Millisecond): // if the other call did not wait, it would have ended by now
 		}
 		close(release)
 		open()
@@ -148,7 +148,7 @@ func TestReplicasAreSpreadOverArenas(t *testing.T) {
 	}
 	var results []<-chan error
 	for i := range 14 {
-		if i == 3 || i == 5 { // each of these calls would create a replica
+		if i == 3 || i == 5 { // only these calls would create a replica
 			lib.FailCall("cuGraphInstantiateWithParams", 1, uint32(graphtest.Injected))
 		}
 		results = append(results, start(background, p, 0, use))

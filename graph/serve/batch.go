@@ -89,7 +89,7 @@ func NewBatcher[In, Out any](c *driver.Context, f callable.Func[[]In, Out], exam
 	}
 	workers := o.replicas
 	if o.most > o.replicas {
-		workers = o.most + 1 // the pool grows only if one worker waits and another arrives
+		workers = o.most + 1 // one more than needed, because the pool grows only if one worker waits and another one arrives
 	}
 	inner := o
 	inner.batch, inner.deadlines, inner.queue = batching{}, false, max(0, workers)
@@ -105,7 +105,7 @@ func NewBatcher[In, Out any](c *driver.Context, f callable.Func[[]In, Out], exam
 	b.batches.prepare(o, sizes)
 	for range workers {
 		w := b.newWorker()
-		b.batches.rest(w) // before its goroutine begins, so that the first call wakes only one worker
+		b.batches.rest(w) // done before its goroutine begins, so that the first call wakes only one worker
 		b.workers.Add(1)
 		go b.work(w)
 	}

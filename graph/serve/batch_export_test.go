@@ -10,7 +10,7 @@ import (
 type FakeClock struct {
 	mu     sync.Mutex
 	time   time.Time
-	timers []*fakeTimer // started and not fired
+	timers []*fakeTimer // timers that have been started and have not fired
 }
 
 type fakeTimer struct {
@@ -44,7 +44,7 @@ func (c *FakeClock) Advance(d time.Duration) {
 	})
 }
 
-// Left returns how long each started timer still runs.
+// Left returns the remaining time of each running timer.
 func (c *FakeClock) Left() (left []time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

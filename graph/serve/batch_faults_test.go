@@ -296,7 +296,7 @@ func TestPanicsOfFunctionsForBatches(t *testing.T) {
 			first := joined(background, b, 0, ramp(width, 0))
 			<-v.entered
 			results := append(k.join(background, b, 1, a), k.join(background, b, 1, z)...)
-			next := k.join(background, b, 1, 3) // waits for the next batch
+			next := k.join(background, b, 1, 3) // these calls wait for the next batch
 			passed := make(chan struct{})
 			done := make(chan struct{})
 			go func() {
@@ -394,7 +394,7 @@ func TestBatcherWithoutAReplica(t *testing.T) {
 		}
 	}
 	lib.FailCall("cuGraphInstantiateWithParams", 1, uint32(graphtest.Injected))
-	err := batched(background, b, ramp(width, 5)) // does not wait for the window
+	err := batched(background, b, ramp(width, 5)) // fails without waiting for the window
 	if !errors.Is(err, graphtest.Injected) || !strings.Contains(err.Error(), "creating one failed") {
 		t.Errorf("got %v", err)
 	}
@@ -426,7 +426,7 @@ func TestFreeReplicaDoesNotWaitForARepair(t *testing.T) {
 		}
 	})
 	var waits <-chan error
-	k.OK(b.Call(background, ramp(width, 0), func(output, int) error { // occupies the replica that works
+	k.OK(b.Call(background, ramp(width, 0), func(output, int) error { // use the only replica that works
 		waits = joined(background, b, 0, ramp(width, 5))
 		<-repairing
 		return nil
@@ -459,7 +459,7 @@ func init() {
 		for range 2 {
 			if failed := pair(b); failed != nil {
 				err = errors.Join(err, failed)
-				k.OK(pair(b)) // a failure is never permanent
+				k.OK(pair(b)) // a failure must not be permanent
 			}
 		}
 		err = errors.Join(err, b.Stats().BuildError, b.Close())

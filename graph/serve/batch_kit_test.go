@@ -33,8 +33,8 @@ func (k *kit) rowsOf(t *callable.Trace[[][]uint32], get func([]uint32) []uint32)
 
 // valve stops each batch on the device until the test lets it pass.
 type valve struct {
-	entered chan struct{} // one value for each batch that arrives
-	pass    chan struct{} // one value lets one batch pass; closed by open
+	entered chan struct{} // receives a value for each batch that arrives
+	pass    chan struct{} // each value lets one batch pass; open closes the channel
 	open    func()
 }
 
@@ -100,7 +100,8 @@ func (k *kit) join(ctx context.Context, b *batcher, n int, from uint32) (results
 	return results
 }
 
-// alone makes a call whose window of 10 ends at once, and runs during while the call uses its output.
+// alone makes a call that is the only one in its batch and whose window, which lasts 10, ends
+// immediately. It runs during while the call uses its output.
 func (k *kit) alone(b *batcher, c *serve.FakeClock, during func()) error {
 	k.Helper()
 	result := make(chan error, 1)

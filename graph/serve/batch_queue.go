@@ -18,7 +18,7 @@ import (
 // is enough for n calls. A worker that ends its batch becomes idle only if enough other workers
 // have a replica. Therefore no call depends on a worker that is creating a replica.
 type batches[In, Out any] struct {
-	n         int // calls in the largest batch
+	n         int // maximum number of calls in a batch
 	window    time.Duration
 	bound     int // maximum length of the queue
 	deadlines bool
@@ -27,20 +27,20 @@ type batches[In, Out any] struct {
 
 	mu         sync.Mutex
 	waiting    queue
-	spare      *member[In, Out]   // members for reuse
-	arrived    uint64             // number of the last arrival
-	idle       []*worker[In, Out] // workers that wait for wake
-	collecting []*worker[In, Out] // workers that have a replica, and wait for wake or for the end of the window
-	pending    int                // workers that were woken and have not formed their batch
-	slow       int                // pending workers that wait for a replica or create one
-	running    int                // workers that have a batch
+	spare      *member[In, Out]   // members to be reused
+	arrived    uint64             // number of the last call that arrived
+	idle       []*worker[In, Out] // workers that wait to be woken
+	collecting []*worker[In, Out] // workers that have a replica and wait to be woken or for the end of the window
+	pending    int                // number of woken workers that have not formed their batch yet
+	slow       int                // number of pending workers that wait for a replica or create one
+	running    int                // number of workers that have a batch
 	replicas   int                // number of replicas known so far; a growing pool may already have more
 	closed     bool
 	lost       *LostError // the final loss, after which no call is possible
 	loss       *LostError // the latest loss, or nil
 	stats      BatchStats
 
-	latency latency // of calls that returned no error
+	latency latency // latency of calls that returned no error
 }
 
 // prepare stores the options.
@@ -55,7 +55,7 @@ func (q *batches[In, Out]) prepare(o options, sizes []int) {
 // member is a call of a Batcher. Later calls reuse it. The lock of batches guards it until ready is
 // sent. Then it belongs to its call.
 type member[In, Out any] struct {
-	waiter // its place in the queue; ready is sent when the output or an error is available
+	waiter // place in the queue; ready is sent when the output or an error is available
 	in     In
 	came   time.Time
 	state  state
@@ -90,13 +90,13 @@ type worker[In, Out any] struct {
 	using   atomic.Int32       // number of calls that read the output
 	used    chan struct{}      // capacity 1; sent when using becomes 0
 	idle    bool               // the worker is or was in batches.idle, and must wait for wake
-	over    bool               // the goroutine ends
+	over    bool               // whether the goroutine must end
 }
 
 // enter adds a call to the queue.
 func (q *batches[In, Out]) enter(ctx context.Context, in In, priority int) (*member[In, Out], error) {
 	over := ctx != nil && ctx.Err() != nil
-	now := q.clock.now() // before the lock is taken, because many callers compete for it
+	now := q.clock.now() // read before locking, because many callers compete for the lock
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if over {
@@ -207,7 +207,7 @@ func (q *batches[In, Out]) next(w *worker[In, Out]) bool {
 		<-w.wake
 		q.mu.Lock()
 		w.idle = false
-		q.pending-- // incremented before wake was sent
+		q.pending-- // was incremented before wake was sent
 	}
 	defer q.mu.Unlock()
 	if q.closed {
@@ -262,7 +262,7 @@ func (q *batches[In, Out]) collect(w *worker[In, Out], replicas int) {
 			q.collecting = slices.Delete(q.collecting, i, i+1)
 		} else {
 			select {
-			case <-w.wake: // sent after the timer fired
+			case <-w.wake: // wake was sent after the timer had fired
 			default:
 			}
 		}
@@ -391,7 +391,7 @@ func (q *batches[In, Out]) deliver(w *worker[In, Out], out Out, err error) (usin
 	}
 	q.mu.Unlock()
 	for _, m := range kept {
-		m.ready <- struct{}{} // from now on, a call that failed may recycle m
+		m.ready <- struct{}{} // a call that failed may recycle m after this
 	}
 	if !using {
 		w.members = clearAll(w.members)
@@ -405,7 +405,7 @@ func (q *batches[In, Out]) await(w *worker[In, Out]) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, m := range w.members {
-		q.recycle(m) // done here, because the calls would compete for the lock
+		q.recycle(m) // recycled here, because the calls would compete for the lock
 	}
 	w.members = clearAll(w.members)
 }
@@ -442,7 +442,7 @@ func (b *Batcher[In, Out]) leave(ctx context.Context, m *member[In, Out], use fu
 		q.mu.Unlock()
 		return fmt.Errorf("serve: while the call waited for its batch: %w", context.Cause(ctx))
 	case inFlight:
-		m.state = gone // the worker recycles it
+		m.state = gone // the worker will recycle it
 		q.stats.CancelledRunning++
 		q.mu.Unlock()
 		return whileRunning(ctx)
@@ -520,7 +520,7 @@ func (q *batches[In, Out]) newMember() *member[In, Out] {
 func (q *batches[In, Out]) recycle(m *member[In, Out]) {
 	var in In
 	var out Out
-	m.in, m.out, m.err, m.worker = in, out, nil, nil // so that they are not retained
+	m.in, m.out, m.err, m.worker = in, out, nil, nil // release them for garbage collection
 	m.next = nil
 	if q.spare != nil {
 		m.next = &q.spare.waiter

@@ -54,7 +54,7 @@ func TestLossWhileAWorkerWaitsForAReplica(t *testing.T) {
 	if !q.next(w) {
 		t.Fatal("the worker ended")
 	}
-	b.noReplica(w, lost) // is late, and must not end the calls that wait for the restart
+	b.noReplica(w, lost) // comes too late, and must not end the calls that wait for the restart
 	if s := q.snapshot(); s.Queued != 2 || s.Failed != 0 || s.Refused.Lost != 1 || q.pending != 0 {
 		t.Errorf("pending %d, did %+v", q.pending, s)
 	}
@@ -71,7 +71,7 @@ func TestLossWhileAWorkerWaitsForAReplica(t *testing.T) {
 func TestFullBatchWakesTheWorkerOnce(t *testing.T) {
 	b, w := collector(t)
 	q := &b.batches
-	q.collecting = append(q.collecting, w) // as in collect, which waits for w.wake
+	q.collecting = append(q.collecting, w) // as collect does before it waits for w.wake
 	enter(t, b)
 	if len(w.wake) != 1 || len(q.collecting) != 0 {
 		t.Fatalf("%d values, %d workers that collect", len(w.wake), len(q.collecting))

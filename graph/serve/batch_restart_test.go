@@ -19,7 +19,7 @@ import (
 type rowsProgram struct {
 	*program
 	clock *serve.FakeClock
-	hold  atomic.Pointer[func()] // runs in each batch on the device, unless it is nil
+	hold  atomic.Pointer[func()] // if not nil, runs on the device in each batch
 }
 
 func newRowsProgram(t *testing.T) *rowsProgram {
@@ -62,7 +62,7 @@ func (w *rowsProgram) batcher(opts ...serve.Option) *batcher {
 	b, err := serve.NewBatcher(c, f, ramp(width, 0), append(opts, serve.WithRestart(0, w.openRows), serve.WithClock(w.clock))...)
 	w.OK(err)
 	w.Cleanup(func() {
-		_ = b.Close() // returns the driver's code for what a lost context cannot release
+		_ = b.Close() // fails with the driver's code, because a lost context cannot release its objects
 		_ = w.close()
 	})
 	return b

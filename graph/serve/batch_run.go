@@ -98,7 +98,7 @@ func (b *Batcher[In, Out]) batch(w *worker[In, Out]) {
 func (b *Batcher[In, Out]) noReplica(w *worker[In, Out], err error) {
 	q := &b.batches
 	if lost := (*LostError)(nil); errors.As(err, &lost) {
-		q.lose(lost) // ends the calls that waited; calls that arrive now may wait for a restart
+		q.lose(lost) // ends the calls that were waiting; later calls may wait for a restart
 		q.formNone()
 		return
 	}
@@ -112,7 +112,7 @@ func (b *Batcher[In, Out]) take() (*slot, error) {
 		return s, nil
 	}
 	b.batches.slowly(1)
-	defer b.batches.slowly(-1) // even if the function panics
+	defer b.batches.slowly(-1) // runs even if the function panics
 	return b.p.take(context.Background(), 0)
 }
 
@@ -174,7 +174,7 @@ func (b *Batcher[In, Out]) run(w *worker[In, Out], s *slot) {
 		end, judged := b.p.judge(ctx, r, err)
 		if lost := (*LostError)(nil); errors.As(judged, &lost) {
 			judged = lost
-			q.lose(lost) // before a restart can begin, so that it ends only calls that waited at the loss
+			q.lose(lost) // before a restart can begin, so that it ends only calls that were already waiting at the loss
 		} else {
 			judged = fmt.Errorf("serve: batch %d: %w", number, err)
 		}
@@ -201,7 +201,7 @@ func (b *Batcher[In, Out]) fit(w *worker[In, Out], c *callable.Callable[[]In, Ou
 	errs, kept := make([]error, len(w.members)), 0
 	for i, m := range w.members {
 		for j := range w.inputs {
-			w.inputs[j] = m.in // a batch of this input alone
+			w.inputs[j] = m.in // try this input as a batch on its own
 		}
 		if ok, err := has(c, w.inputs); !ok {
 			errs[i] = err
@@ -209,7 +209,7 @@ func (b *Batcher[In, Out]) fit(w *worker[In, Out], c *callable.Callable[[]In, Ou
 			kept++
 		}
 	}
-	if kept == len(w.members) { // each input alone has a recorded shape, but not their combination
+	if kept == len(w.members) { // each input on its own has a recorded shape, but their combination does not
 		for i := range errs {
 			errs[i] = errShape
 		}

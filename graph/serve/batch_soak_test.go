@@ -52,7 +52,7 @@ func soakBatcher(k *kit, callers int, span, window time.Duration) {
 		})
 	}
 	time.Sleep(span)
-	k.OK(b.Close()) // while calls are still made
+	k.OK(b.Close()) // while callers still make calls
 	wg.Wait()
 	s := b.Stats()
 	if s.Queued != 0 || s.Busy != 0 || s.Calls != right.Load() || s.Replicas > 3 || s.MostQueued > bound+3*most {
@@ -78,7 +78,7 @@ func (c *batchCaller) call(right *atomic.Uint64) bool {
 	ctx, cancel := (&soak{}).context(r)
 	n := width
 	if r.IntN(50) == 0 {
-		n = 1 // another shape
+		n = 1 // an input of another shape
 	}
 	in := ramp(n, r.Uint32N(1000))
 	used, panics := 0, r.IntN(50) == 0
@@ -99,14 +99,14 @@ func (c *batchCaller) call(right *atomic.Uint64) bool {
 	}()
 	over := ctx.Err() != nil
 	cancel()
-	clear(in) // no goroutine may read the input any more
+	clear(in) // no goroutine may still read the input
 	if err == nil && used != 1 || err != nil && used != 0 {
 		c.Errorf("an output was used %d times, the error is %v", used, err)
 	}
 	switch {
 	case err == nil, errors.Is(err, serve.ErrTooLate):
 	case errors.Is(err, serve.ErrBusy):
-		time.Sleep(time.Duration(r.IntN(2000)) * time.Microsecond) // clients back off
+		time.Sleep(time.Duration(r.IntN(2000)) * time.Microsecond) // back off, as clients do
 	case errors.Is(err, driver.ErrClosed):
 		return false
 	case errors.Is(err, errEnough), errors.Is(err, context.DeadlineExceeded):

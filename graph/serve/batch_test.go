@@ -279,7 +279,7 @@ func TestDefaultBatch(t *testing.T) {
 		for i := range uint32(3) {
 			k.OK(batched(background, b, ramp(width, i)))
 		}
-		var none context.Context // never ends
+		var none context.Context // has no deadline and never ends
 		k.OK(b.Call(none, ramp(width, 1), nil))
 		mine := errors.New("mine")
 		if err := b.Call(none, ramp(width, 1), func(output, int) error { return mine }); err != mine {
@@ -298,7 +298,7 @@ func TestReplicasRunBatchesAtTheSameTime(t *testing.T) {
 		results := []<-chan error{joined(background, b, 0, ramp(width, 0))}
 		<-v.entered
 		results = append(results, joined(background, b, 0, ramp(width, 5)))
-		k.running(b, 2) // before the first batch passed
+		k.running(b, 2) // both run before the first batch has passed the valve
 		results = append(results, k.join(background, b, 3, 9)...)
 		if s := b.Stats(); s.Busy != 2 || s.Queued != 3 {
 			t.Errorf("did %+v", s)
@@ -387,7 +387,7 @@ func TestHigherPrioritiesAreBatchedFirst(t *testing.T) {
 				}
 			}
 		}
-		v.pass <- struct{}{} // the batch of calls 4 and 0
+		v.pass <- struct{}{} // lets the batch of calls 4 and 0 pass
 		for _, r := range []<-chan error{first, results[3], results[1], results[4], results[0]} {
 			k.OK(<-r)
 		}
@@ -407,14 +407,14 @@ func TestBatcherRefusesDeadlinesThatCannotBeMet(t *testing.T) {
 		ctx, cancel := context.WithTimeout(background, 4*time.Hour)
 		defer cancel()
 		b.SetMean(10 * time.Hour)
-		results := []<-chan error{joined(ctx, b, 0, ramp(width, 0))} // is tried, because no batch is running
+		results := []<-chan error{joined(ctx, b, 0, ramp(width, 0))} // admitted, because no batch is running
 		<-v.entered
 		v.pass <- struct{}{}
 		k.OK(<-results[0])
 		k.Eventually("an idle worker", func() bool { return b.Idle() == 1 })
 		results = []<-chan error{joined(background, b, 0, ramp(width, 0))}
 		<-v.entered
-		results = append(results, k.join(ctx, b, 1, 5)...) // the batch was measured
+		results = append(results, k.join(ctx, b, 1, 5)...) // joins after the first batch has been measured
 		v.pass <- struct{}{}
 		k.OK(<-results[0])
 		<-v.entered
@@ -425,13 +425,13 @@ func TestBatcherRefusesDeadlinesThatCannotBeMet(t *testing.T) {
 		results = []<-chan error{joined(ctx, b, 0, ramp(width, 0))}
 		<-v.entered
 		b.SetMean(90 * time.Minute)
-		results = append(results, k.join(ctx, b, 1, 5)...) // needs 3 hours, like the next
+		results = append(results, k.join(ctx, b, 1, 5)...) // needs 3 hours, like the next call
 		results = append(results, k.join(ctx, b, 1, 6)...)
 		err := batched(ctx, b, ramp(width, 7)) // needs 4.5 hours
 		if !errors.Is(err, serve.ErrTooLate) || !strings.Contains(err.Error(), "4h30m0s with 2 calls") {
 			t.Errorf("got %v", err)
 		}
-		results = append(results, joined(ctx, b, 1, ramp(width, 8))) // goes first
+		results = append(results, joined(ctx, b, 1, ramp(width, 8))) // has a higher priority, so it is next
 		k.waiting(b, 3)
 		v.open()
 		k.all(results)
@@ -448,7 +448,7 @@ func TestBatcherRefusesDeadlinesThatCannotBeMet(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		results = append(results, k.join(background, late, 1, 0)...)
-		results = append(results, joined(ctx, late, 0, ramp(width, 0))) // fills the batch
+		results = append(results, joined(ctx, late, 0, ramp(width, 0))) // completes the batch
 		v.open()
 		k.all(results)
 	})
@@ -489,9 +489,9 @@ func TestUseOfOneCallDoesNotAffectOthers(t *testing.T) {
 		start(ramp(width, 3), func(output, int) error { return mine })
 		start(ramp(width, 4), func(output, int) error { return nil })
 		v.open()
-		inside.Wait() // all uses run at the same time
+		inside.Wait() // all use functions run concurrently
 		k.OK(<-first)
-		next := k.join(background, b, 1, 50) // must not overwrite the output
+		next := k.join(background, b, 1, 50) // this call must not overwrite the output
 		if s := b.Stats(); s.Busy != 1 || s.Queued != 1 {
 			t.Errorf("did %+v", s)
 		}

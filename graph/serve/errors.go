@@ -58,12 +58,12 @@ func (e *tooLate) Unwrap() error { return ErrTooLate }
 type LostError struct {
 	Call   uint64 // number of the call that failed first, in order of arrival; 0 for Prepare
 	Others int    // other calls that were running when it failed; any of them may be the cause
-	Err    error  // the first call's error
+	Err    error  // error of the first call
 
-	Restarting bool  // the Pool tries to continue in a new context, and later calls wait for it
-	Restart    error // why the Pool did not restart although WithRestart was given
+	Restarting bool  // whether the Pool tries to continue in a new context; if so, later calls wait for it
+	Restart    error // if WithRestart was given: the reason why the Pool did not restart
 
-	state error // from driver.Context.Lost
+	state error // result of driver.Context.Lost
 }
 
 // Error returns a message that names the call that failed first and states what the program can do.
@@ -105,7 +105,7 @@ func (e *LostError) remedy() string {
 		return fmt.Sprintf("the process must end, because a new context fails as well: %v", e.Restart)
 	case e.Restart != nil:
 		return fmt.Sprintf("the pool did not restart: %v; close the pool and end the process", e.Restart)
-	case errors.Is(e.Err, driver.ErrContextLost): // this code persists in all contexts of the process
+	case errors.Is(e.Err, driver.ErrContextLost): // this error persists in all contexts of the process
 		return "the process must end, because new contexts fail as well (seen with driver 580)"
 	}
 	return "close the pool, and create a new context and a new pool; if that fails, the process must end"

@@ -49,7 +49,7 @@ func TestErrorOfTheFunctionLeavesTheReplica(t *testing.T) {
 		if err := call(background, p, ramp(2, 0)); !errors.Is(err, mine) {
 			t.Errorf("got %v", err)
 		}
-		if err := p.Prepare(ramp(2, 0)); !errors.Is(err, mine) { // does not count as a call
+		if err := p.Prepare(ramp(2, 0)); !errors.Is(err, mine) { // must not count as a call
 			t.Errorf("got %v", err)
 		}
 		k.OK(call(background, p, ramp(8, 0)))
@@ -64,7 +64,7 @@ func faultyKit(t *testing.T) (*kit, *faulty.Library, *emulator.Emulator) {
 	e := emulator.New(emulator.Config{})
 	lib := faulty.Wrap(e)
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))
-	lib.Ignore("cuThreadExchangeStreamCaptureMode") // is part of other calls and cannot fail
+	lib.Ignore("cuThreadExchangeStreamCaptureMode") // a part of other calls, and cannot fail
 	return k, lib, e
 }
 
@@ -74,7 +74,7 @@ func TestRebuildThatFailsIsTriedAgain(t *testing.T) {
 	if err := call(background, p, ramp(1, 0)); !errors.Is(err, driver.CUDA_ERROR_OUT_OF_MEMORY) {
 		t.Errorf("got %v", err)
 	}
-	for n := range uint64(2) { // no other replica works, so calls get the error
+	for n := range uint64(2) { // since no other replica works, the calls get the error
 		lib.FailCall("cuGraphInstantiateWithParams", 1, uint32(graphtest.Injected))
 		if err := call(background, p, ramp(8, 0)); !errors.Is(err, graphtest.Injected) || !strings.Contains(err.Error(), "creating one failed") {
 			t.Errorf("got %v", err)
@@ -100,7 +100,7 @@ func TestRebuildThatFailsWhileAnotherReplicaWorks(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	var second, third <-chan error
-	k.OK(p.Call(background, ramp(8, 0), func(output) error { // occupies the replica that works
+	k.OK(p.Call(background, ramp(8, 0), func(output) error { // use the only replica that works
 		lib.FailCall("cuGraphInstantiateWithParams", 1, uint32(graphtest.Injected))
 		second = start(background, p, 0, checked(ramp(8, 5)))
 		k.queued(p, 1)
@@ -108,7 +108,7 @@ func TestRebuildThatFailsWhileAnotherReplicaWorks(t *testing.T) {
 		if s := p.Stats(); s.BuildsFailed != 1 || s.Rebuilt != 0 {
 			t.Errorf("did %+v", s)
 		}
-		third = start(background, p, 0, checked(ramp(8, 5))) // within the pause, so it only waits
+		third = start(background, p, 0, checked(ramp(8, 5))) // arrives within the pause, so it only waits
 		k.queued(p, 2)
 		return nil
 	}))
@@ -164,7 +164,7 @@ func TestCallThatWaitsForAReplicaThatCannotBeCreated(t *testing.T) {
 		}
 	})
 	first := make(chan error, 1)
-	go func() { first <- call(background, p, ramp(1, 0)) }() // its allocation fails
+	go func() { first <- call(background, p, ramp(1, 0)) }() // the allocation of this call fails
 	k.busy(p, 1)
 	second := start(background, p, 0, nil)
 	k.queued(p, 1)
@@ -330,7 +330,7 @@ func TestEveryCallMayFail(t *testing.T) {
 				t.Fatalf("the flow makes %d calls only", len(calls))
 			}
 			seen := map[string]bool{}
-			for i, c := range calls[:min(len(calls), 300)] { // waits query in a loop
+			for i, c := range calls[:min(len(calls), 300)] { // limited, because waits query in a loop
 				if seen[c.Symbol] && i%7 != 0 && testing.Short() {
 					continue // in short mode, each function fails only once, plus every seventh call
 				}
@@ -349,7 +349,7 @@ func TestEveryCallMayFail(t *testing.T) {
 func harmless(failed faulty.Call) bool {
 	in := func(function string) bool { return strings.Contains(failed.Stack, function+"(") }
 	closes := in("serve.(*Pool[...]).close") || in("serve.(*Pool[...]).repair")
-	drains := in("serve.(*Pool[...]).isIdle") || in("serve.(*Pool[...]).drain") // the cancelled call has its error already
+	drains := in("serve.(*Pool[...]).isIdle") || in("serve.(*Pool[...]).drain") // the cancelled call has already returned its error
 	return in("serve.stateOf") || drains || in("driver.(*Stream).Wait") && closes
 }
 
@@ -367,7 +367,7 @@ func failOnce(k *kit, lib *faulty.Library, books *graphtest.Ledger, flow func(k 
 	}
 	symbol := failed.Symbol
 	switch {
-	case symbol == "": // a wait ended early and made fewer calls
+	case symbol == "": // a wait ended earlier than usual and made fewer calls
 		k.OK(err)
 	case err == nil && harmless(failed):
 	case err == nil:
@@ -386,7 +386,7 @@ func failOnce(k *kit, lib *faulty.Library, books *graphtest.Ledger, flow func(k 
 // release them.
 func notMade(err error, symbol, more string) bool {
 	more = strings.Trim(strings.Replace(more, "1 more user object", "", 1), ", ")
-	if strings.Contains(more, "1 more physical memory") { // the addresses of this memory cannot be freed either
+	if strings.Contains(more, "1 more physical memory") { // if this memory remains, so does its address range
 		more = strings.Trim(strings.Replace(more, "1 more address range", "", 1), ", ")
 	}
 	one := more == "" || strings.HasPrefix(more, "1 more ") && !strings.Contains(more, ",")

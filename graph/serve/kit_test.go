@@ -26,7 +26,7 @@ var (
 
 type kit struct {
 	*graphtest.Kit
-	gates []func() // open the gates of the test's functions
+	gates []func() // functions that open the gates of the test
 }
 
 func newKit(t testing.TB, c *driver.Context) *kit { return &kit{Kit: graphtest.NewKit(t, c)} }
@@ -86,7 +86,7 @@ func (k *kit) pool(f fn, opts ...serve.Option) *pool {
 	k.OK(err)
 	k.watch(p)
 	k.Cleanup(func() {
-		for _, open := range k.gates { // if the test failed, work may still be waiting
+		for _, open := range k.gates { // if the test has failed, work may still be waiting
 			open()
 		}
 		k.OK(p.Close())

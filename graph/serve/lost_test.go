@@ -63,7 +63,7 @@ func eachDoomed(t *testing.T, test func(t *testing.T, d *driver.Driver)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		name := "^" + strings.ReplaceAll(t.Name(), "/", "$/^") + "$" // a pattern for each level
+		name := "^" + strings.ReplaceAll(t.Name(), "/", "$/^") + "$" // a pattern for each level of the name
 		cmd := exec.Command(path, "-test.run", name, "-test.v", "-test.timeout", "60s")
 		cmd.Env = append(os.Environ(), inChildProcess+"=1")
 		out, err := cmd.CombinedOutput()
@@ -133,7 +133,7 @@ func loseContext(t *testing.T, d *driver.Driver, traps int) {
 	for i, r := range results {
 		err := <-r
 		seen[fmt.Sprintf("%-45s | %s", whenTrapped(i, traps, replicas), kindOf(err))]++
-		if err == nil { // the call finished before the trap, and its output was right
+		if err == nil { // the call ended before the trap, so its output must be right
 			if traps == 4 || i == 0 {
 				t.Errorf("call %d returned no error", i+1)
 			}

@@ -32,13 +32,13 @@ func TestMemoryLimitAndCountsOfReplicas(t *testing.T) {
 		is(serve.Stats{Recorded: 4, Variants: 4, MemoryBytes: 2 * bytesOfShape(12)})
 		k.OK(p.Call(background, ramp(8, 5), func(output) error {
 			is(serve.Stats{Replayed: 1, Recorded: 4, Variants: 4, MemoryBytes: 2 * bytesOfShape(12)})
-			return call(background, p, ramp(3, 0)) // runs in the other replica and evicts shape 8
+			return call(background, p, ramp(3, 0)) // uses the other replica and evicts shape 8
 		}))
 		is(serve.Stats{Replayed: 2, Recorded: 5, Evicted: 1, Variants: 4, MemoryBytes: bytesOfShape(12) + bytesOfShape(7)})
 		if err := call(background, p, ramp(13, 0)); !errors.Is(err, driver.CUDA_ERROR_OUT_OF_MEMORY) {
 			t.Errorf("a shape above the limit: %v", err)
 		}
-		if s := p.Stats(); s.Rebuilt != 0 || s.Failed != 1 { // the driver did not reject it
+		if s := p.Stats(); s.Rebuilt != 0 || s.Failed != 1 { // no rebuild, because the limit rejected the call, not the driver
 			t.Errorf("did %+v", s)
 		}
 		k.None("Stats", func() { p.Stats() })

@@ -86,7 +86,7 @@ func (s Stats) WritePrometheus(w io.Writer, name string) error {
 // metrics is text in Prometheus's format.
 type metrics struct {
 	bytes.Buffer
-	name string // begins the names of all metrics
+	name string // prefix of the names of all metrics
 }
 
 // family adds metrics with the same name. The samples are pairs of the rest of the name and a value.

@@ -12,9 +12,9 @@ type Option func(*options)
 
 type options struct {
 	replicas  int
-	most      int // replicas after growth, 0 without WithGrowth
+	most      int // maximum number of replicas after growth; 0 without WithGrowth
 	grows     bool
-	memory    uint64 // free device memory that growth requires
+	memory    uint64 // minimum free device memory for growth
 	limit     uint64 // memory of all replicas together; 0 without WithMemory
 	limited   bool
 	queue     int

@@ -7,15 +7,15 @@ const overtakes = 7
 // waiter is a call that waits for a replica. It is reused by later calls.
 type waiter struct {
 	priority int
-	number   uint64        // arrival, unique
-	granted  *slot         // written before ready is sent
-	err      error         // written before ready is sent, if no replica can be granted
+	number   uint64        // arrival number, which is unique
+	granted  *slot         // set before ready is sent
+	err      error         // if no replica can be granted; set before ready is sent
 	ready    chan struct{} // capacity 1, so that a grant never blocks
-	call     any           // of a Batcher: its member, which contains the waiter
+	call     any           // for a Batcher: the member that contains the waiter
 
 	at           int     // index in queue.heap, or -1 if the waiter is not in the queue
 	older, newer *waiter // neighbours in order of arrival
-	next         *waiter // in the list of waiters for reuse
+	next         *waiter // link in the list of waiters to be reused
 }
 
 // queue contains the waiters twice: in a heap by priority, then arrival, and in a list by arrival.
@@ -23,7 +23,7 @@ type waiter struct {
 type queue struct {
 	heap           []*waiter
 	oldest, newest *waiter
-	passed         int // replicas granted to others since one was granted to the oldest
+	passed         int // number of replicas granted to others since one was granted to the oldest waiter
 }
 
 func (q *queue) len() int { return len(q.heap) }

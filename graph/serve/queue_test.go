@@ -59,7 +59,7 @@ func TestQueueAgreesWithAList(t *testing.T) {
 		case 0, 1:
 			number += 2
 			e := &entry{w: &waiter{priority: r.IntN(4), number: number}, ahead: len(list)}
-			if r.IntN(8) == 0 && len(list) > 0 { // a call that arrived earlier and created a replica
+			if r.IntN(8) == 0 && len(list) > 0 { // plays a call that arrived earlier and created a replica
 				e.w.number = list[len(list)/2].w.number + 1
 				if slices.ContainsFunc(list, func(o *entry) bool { return o.w.number == e.w.number }) {
 					continue

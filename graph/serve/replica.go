@@ -21,7 +21,7 @@ type replica[In, Out any] struct {
 	version int // Pool.version when the replica was created
 	arena   int // index in options.arenas
 
-	faults uint32 // number of kernel faults when skipFaults last looked
+	faults uint32 // number of kernel faults at the last skipFaults
 }
 
 // skipFaults makes the next call not return kernel faults that happened before it began. They cannot
@@ -30,7 +30,7 @@ func (r *replica[In, Out]) skipFaults() {
 	all := r.stream.Lifetime().Faults()
 	if all.Raised(r.faults) {
 		r.faults = all.Taken()
-		_, _ = r.stream.Query() // raises what the stream has returned
+		_, _ = r.stream.Query() // updates which faults the stream has returned
 	}
 }
 
@@ -100,7 +100,7 @@ func (p *Pool[In, Out]) close(r *replica[In, Out]) error {
 		return nil
 	}
 	p.a.closes(&r.slot)
-	_ = r.stream.Wait(context.Background()) // an error of the work was already returned
+	_ = r.stream.Wait(context.Background()) // the call has already returned an error of this work
 	err := refusal.Join([]error{r.call.Close(), r.stream.Close()})
 	r.call, r.stream = nil, nil
 	return err
@@ -115,7 +115,7 @@ func (p *Pool[In, Out]) repair(ctx context.Context, s *slot) (err error) {
 		}
 	}()
 	r := p.of(s)
-	if r.stream != nil { // a call that failed may have left work in flight
+	if r.stream != nil { // a failed call may have left work in flight
 		if err := r.stream.Wait(ctx); err != nil && endedWith(ctx, err) {
 			p.a.count(&p.a.stats.CancelledQueued)
 			return fmt.Errorf("serve: while the call waited for a replica: %w", err)
@@ -162,7 +162,7 @@ func (p *Pool[In, Out]) grow(t *ticket) (w *waiter, err error) {
 		if grown {
 			return w, err
 		}
-		p.leave(p.close(r)) // Prepare added a shape in the meantime
+		p.leave(p.close(r)) // Prepare has added a shape in the meantime
 		failed = p.create(r)
 	}
 	if lost := p.lostBy(t.number, failed); lost != nil {

@@ -102,7 +102,7 @@ func (a *admission) endRestart(slots []*slot, err error) {
 		a.restarted = time.Now()
 		a.stats.Restarts++
 	} else {
-		final := *a.lost // calls have the old value
+		final := *a.lost // a copy, because calls have the old value
 		final.Restarting, final.Restart = false, err
 		a.lost = &final
 		a.stats.LastLoss = a.lost
@@ -111,7 +111,7 @@ func (a *admission) endRestart(slots []*slot, err error) {
 			s.broken = true
 		}
 	}
-	a.busy += len(slots) - 1 // these slots replace the restart, which counted as one
+	a.busy += len(slots) - 1 // the slots replace the restart, which counted as one
 	for _, s := range slots {
 		if !s.broken {
 			a.working++
@@ -138,7 +138,7 @@ func (p *Pool[In, Out]) restart() {
 func (p *Pool[In, Out]) reopen(slots []*slot) error {
 	for _, s := range slots {
 		if err := p.close(p.of(s)); !errors.Is(err, driver.ErrContextLost) {
-			p.leave(err) // objects that a lost context cannot release end with the process
+			p.leave(err) // if a lost context cannot release an object, the object remains until the process ends
 		}
 	}
 	c, f, err := p.open()
@@ -161,7 +161,7 @@ func (p *Pool[In, Out]) reopen(slots []*slot) error {
 		if state := stateOf(c); state != nil {
 			return refusal.Join([]error{err, state})
 		}
-		p.a.noRepair(err) // a call will try again
+		p.a.noRepair(err) // a later call will try again
 	}
 	return nil
 }

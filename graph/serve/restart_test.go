@@ -52,14 +52,14 @@ func (w *program) open() (*driver.Context, fn, error) {
 			return nil, nil, err
 		}
 	}
-	_ = w.close() // returns the driver's code for objects that a lost context cannot release
+	_ = w.close() // fails with the driver's code, because a lost context cannot release its objects
 	dev, err := w.d.Device(0)
 	if err != nil {
 		return nil, nil, err
 	}
 	c, err := dev.PrimaryContext()
 	for end := time.Now().Add(w.patience); errors.Is(err, driver.CUDA_ERROR_LAUNCH_FAILED) && time.Now().Before(end); {
-		time.Sleep(100 * time.Microsecond) // graphs release their context a moment after Close
+		time.Sleep(100 * time.Microsecond) // graphs release their context slightly after Close
 		c, err = dev.PrimaryContext()
 	}
 	if err != nil {
@@ -100,7 +100,7 @@ func (w *program) pool(apart time.Duration, opts ...serve.Option) *pool {
 	w.OK(err)
 	w.watch(p)
 	w.Cleanup(func() {
-		_ = p.Close() // as in open
+		_ = p.Close() // fails for the same reason as in open
 		_ = w.close()
 	})
 	return p
@@ -160,7 +160,7 @@ func TestCallsDuringARestart(t *testing.T) {
 		t.Error("opened while a call was running")
 	}
 	close(used)
-	w.OK(<-first) // its output was complete
+	w.OK(<-first) // the call's output was complete
 	<-entered
 	if s := p.Stats(); s.Busy != 0 || s.Replicas != 2 || s.Longest != 0 {
 		t.Errorf("during the restart: %+v", s)
@@ -413,7 +413,7 @@ func TestEveryCallOfARestartMayFail(t *testing.T) {
 	e := recovering()
 	lib := faulty.Wrap(e)
 	w := newProgram(t, lib)
-	lib.Ignore("cuThreadExchangeStreamCaptureMode") // is part of other calls and cannot fail
+	lib.Ignore("cuThreadExchangeStreamCaptureMode") // a part of other calls, and cannot fail
 	flow := func(arm func()) (calls []faulty.Call, err error) {
 		c, f, err := w.open()
 		w.OK(err)
@@ -437,7 +437,7 @@ func TestEveryCallOfARestartMayFail(t *testing.T) {
 		if s := p.Stats(); s.Busy != 0 || s.Queued != 0 {
 			t.Errorf("left %+v", s)
 		}
-		_ = w.close() // as in open
+		_ = w.close() // fails for the same reason as in open
 		inflight.Waiting.Wait()
 		return calls, errors.Join(errs...)
 	}
@@ -468,7 +468,7 @@ func TestEveryCallOfARestartMayFail(t *testing.T) {
 		}
 		left := len(e.Leaks()) - known
 		known += left
-		if most := map[bool]int{true: 2}[strings.HasPrefix(symbol, "cuCtx")]; left > most { // see notMade
+		if most := map[bool]int{true: 2}[strings.HasPrefix(symbol, "cuCtx")]; left > most { // for the reason given at notMade
 			t.Errorf("call %d (%s) failed and left %d of %v, the error was: %v", i+1, symbol, left, e.Leaks(), err)
 		}
 	}

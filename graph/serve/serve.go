@@ -61,19 +61,19 @@ type Pool[In, Out any] struct {
 	o  options
 	a  admission
 
-	open func() (*driver.Context, callable.Func[In, Out], error) // of WithRestart
+	open func() (*driver.Context, callable.Func[In, Out], error) // function passed to WithRestart
 
-	latency latency // of calls that returned no error
+	latency latency // latency of calls that returned no error
 
 	shapes  []In  // one input of each prepared shape; guarded by a.mu
 	version int   // number of changes of shapes
 	users   []int // number of replicas for each of the arenas; guarded by a.mu
 
-	preparing sync.Mutex // held by Prepare
+	preparing sync.Mutex // locked by Prepare
 	closing   sync.Mutex // guards closed
-	closed    bool       // the replicas are closed
+	closed    bool       // whether the replicas are closed
 	leftMu    sync.Mutex
-	left      error // first error of closing a replica that was created again
+	left      error // first error from closing a replica that was replaced
 }
 
 // Stats describes a Pool. Counts begin with New.
@@ -265,7 +265,7 @@ func (p *Pool[In, Out]) await(ctx context.Context, w *waiter) (*slot, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.broken { // no replica works
+	if s.broken { // s is broken only if no replica works
 		if err := p.repair(ctx, s); err != nil {
 			if !endedWith(ctx, err) {
 				p.a.count(&p.a.stats.Failed)
@@ -335,7 +335,7 @@ func (p *Pool[In, Out]) addShape(in In, variants int) {
 	defer p.a.mu.Unlock()
 	p.version++
 	p.shapes = append(p.shapes, in)
-	p.shapes = slices.Clone(p.shapes[max(0, len(p.shapes)-variants):]) // create may be reading the old ones
+	p.shapes = slices.Clone(p.shapes[max(0, len(p.shapes)-variants):]) // a new slice, because create may be reading the old one
 }
 
 func (p *Pool[In, Out]) preparedShapes() ([]In, int) {

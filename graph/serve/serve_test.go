@@ -45,7 +45,7 @@ func TestErrorOfUseIsReturnedUnchanged(t *testing.T) {
 		if err := p.Call(background, ramp(8, 1), func(output) error { return mine }); err != mine {
 			t.Errorf("got %v", err)
 		}
-		var none context.Context // never ends
+		var none context.Context // has no deadline and never ends
 		k.OK(p.Call(none, ramp(8, 1), nil))
 		if s := p.Stats(); s.Calls != 2 || s.Failed != 0 || s.Rebuilt != 0 {
 			t.Errorf("did %+v", s)
@@ -89,7 +89,7 @@ func TestHigherPrioritiesGoFirst(t *testing.T) {
 		p := k.pool(f)
 		results := []<-chan error{start(background, p, 0, nil)}
 		k.busy(p, 1)
-		var order []int // the only replica serialises uses
+		var order []int // needs no lock, because the only replica serialises the functions
 		priorities := []int{0, 1, 0, 2, 1}
 		for i, priority := range priorities {
 			results = append(results, start(background, p, priority, func(output) error {
@@ -258,7 +258,7 @@ func TestCloseDrains(t *testing.T) {
 		if err := call(background, p, ramp(8, 0)); !errors.Is(err, driver.ErrClosed) {
 			t.Errorf("a call after Close: %v", err)
 		}
-		cancel() // a running call is still cancelled
+		cancel() // cancels even a running call
 		if err := <-cancelled; !errors.Is(err, context.Canceled) {
 			t.Errorf("a call that runs at Close: %v", err)
 		}
@@ -304,7 +304,7 @@ func TestDeadlinesThatCannotBeMetAreRefused(t *testing.T) {
 		if err := call(late, p, ramp(8, 0)); !errors.Is(err, serve.ErrTooLate) || !strings.Contains(err.Error(), "with 2 calls") {
 			t.Errorf("behind two calls: %v", err)
 		}
-		results = append(results, start(late, p, 1, nil)) // goes first
+		results = append(results, start(late, p, 1, nil)) // has a higher priority, so it is next
 		k.queued(p, 3)
 		open()
 		for _, r := range results {
@@ -372,7 +372,7 @@ func TestPrepareRecordsInEveryReplica(t *testing.T) {
 		k.busy(p, 1)
 		prepared := make(chan error)
 		go func() { prepared <- p.Prepare(ramp(3, 0), ramp(4, 0)) }()
-		open() // Prepare waits for the busy replica
+		open() // frees the busy replica, for which Prepare is waiting
 		k.OK(<-prepared)
 		k.OK(p.Prepare(ramp(3, 0)))
 		k.OK(<-results[0])
@@ -394,7 +394,7 @@ func TestPrepareDuringGrowth(t *testing.T) {
 		var recorded atomic.Int32
 		growing, proceed := make(chan struct{}), make(chan struct{})
 		f := func(t *callable.Trace[[]uint32]) (output, error) {
-			if recorded.Add(1) == 2 { // the first recording of the new replica
+			if recorded.Add(1) == 2 { // during the first recording of the new replica
 				close(growing)
 				<-proceed
 			}
@@ -402,7 +402,7 @@ func TestPrepareDuringGrowth(t *testing.T) {
 		}
 		p := k.pool(f, serve.WithGrowth(2, 0), serve.WithQueue(0))
 		var second <-chan error
-		k.OK(p.Call(background, ramp(8, 1), func(output) error { // occupies the only replica
+		k.OK(p.Call(background, ramp(8, 1), func(output) error { // use the only replica
 			second = start(background, p, 0, checked(ramp(8, 5)))
 			<-growing
 			return nil
@@ -445,7 +445,7 @@ func TestPanicAndGoexitReturnTheReplica(t *testing.T) {
 			<-done
 			k.OK(call(background, p, ramp(8, 4)))
 		}
-		if s := p.Stats(); s.Busy != 0 || s.Rebuilt != 3 || s.Failed != 2 || s.Calls != 7 { // Prepare is not a call
+		if s := p.Stats(); s.Busy != 0 || s.Rebuilt != 3 || s.Failed != 2 || s.Calls != 7 { // Prepare does not count as a call
 			t.Errorf("did %+v", s)
 		}
 	})

@@ -80,10 +80,10 @@ func TestSoak(t *testing.T) {
 	})
 }
 
-// threadsAllowed is how many more threads the process may have after a soak. Go never ends an idle
-// thread, and starts another one when a goroutine is in a long native call. At most the calls that
-// run on replicas are in native calls at the same time, and a driver has threads of its own. A
-// thread left by each call or each caller would be hundreds.
+// threadsAllowed is the number of additional threads that the process may have after a soak. Go
+// never ends an idle thread, and starts another one while a goroutine is in a long native call. At
+// most the calls that run on replicas are in native calls at the same time, and a driver has
+// threads of its own. If each call or each caller left a thread behind, there would be hundreds.
 const threadsAllowed = 40
 
 // threads returns the number of threads of the process, or 0 if it is not known.
@@ -143,7 +143,7 @@ func (s *soak) caller(r *rand.Rand) {
 		ctx, cancel := s.context(r)
 		n := []int{8, 8, 8, 3, 5}[r.IntN(5)]
 		if r.IntN(100) == 0 {
-			n = 1 // breaks the replica
+			n = 1 // this input breaks the replica
 		}
 		in := ramp(n, r.Uint32N(1000))
 		used := 0
@@ -170,7 +170,7 @@ func (s *soak) caller(r *rand.Rand) {
 			if busy.Waiting != s.bound {
 				s.Errorf("refused with %d of %d in the queue", busy.Waiting, s.bound)
 			}
-			time.Sleep(time.Duration(r.IntN(2000)) * time.Microsecond) // clients back off
+			time.Sleep(time.Duration(r.IntN(2000)) * time.Microsecond) // back off, as clients do
 		case errors.Is(err, driver.ErrClosed):
 			s.closed.Add(1)
 			return

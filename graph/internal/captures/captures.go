@@ -23,7 +23,7 @@ var All = newStreams()
 // Registry is a set of captured streams. Its lock is never held during a driver call.
 type Registry struct {
 	mu     sync.Mutex
-	open   []openStream // few at a time, so a scan is faster than a map
+	open   []openStream // so few that a scan is faster than a map
 	shut   map[Key]int  // number of KeepOut calls without a LetIn
 	opened *sync.Cond
 }
@@ -36,7 +36,7 @@ func newStreams() *Registry {
 
 type openStream struct {
 	Key
-	r       any // the capture, a pointer of package graph
+	r       any // the capture, as a pointer to a type of package graph
 	beganAt *Place
 }
 

@@ -57,7 +57,7 @@ func Join(errs []error) error {
 // and the context works.
 func IsKernelFault(err error) bool {
 	if err == nil {
-		return false // before the variables, which escape
+		return false // checked before the variables below are allocated, because they escape
 	}
 	var fault *driver.KernelFault
 	var other *driver.Error
@@ -113,7 +113,7 @@ func Uncapturable(s *driver.Stream) error {
 
 // Code returns the driver code that errors.As finds in err, or 0.
 func Code(err error) driver.CUresult {
-	if err == nil { // errors.As allocates
+	if err == nil { // checked first, because errors.As allocates
 		return 0
 	}
 	var code driver.CUresult

@@ -67,7 +67,7 @@ func (t *Tie) LetLaunch(tie *Tie, launch func() error) error {
 
 // Release ends a Hold. worked tells whether the holder enqueued work that counts as a launch of t.
 func (t *Tie) Release(worked bool) {
-	defer t.turn.mu.Unlock() // even if the Watcher panics
+	defer t.turn.mu.Unlock() // runs even if the Watcher panics
 	if worked {
 		t.launched()
 	}

@@ -123,7 +123,7 @@ func Join(tie *Tie, refs *retain.References) (*Tie, error) {
 		tie = &Tie{turn: u}
 		u.ties = append(u.ties, tie)
 	}
-	if tie.at > 0 && !slices.Equal(tie.memory, memory) { // its launches so far used the old memory
+	if tie.at > 0 && !slices.Equal(tie.memory, memory) { // its previous launches used the old memory
 		u.ties = append(u.ties, &Tie{turn: u, plan: tie.plan, memory: tie.memory, at: tie.at, left: true})
 		u.left++
 		tie.at = 0
