@@ -10,7 +10,8 @@ import (
 
 const barrierThreads = 128
 
-// left reports whether a thread of kernel meet or warp leaves: see testdata/sync.txt.
+// left reports whether a thread of kernel meet or warp leaves early, as described in
+// testdata/sync.txt.
 func left(mode, tid int) bool {
 	switch mode {
 	case 1:
@@ -23,8 +24,8 @@ func left(mode, tid int) bool {
 	return false
 }
 
-// After some threads of a block have faulted, a barrier without a thread count waits for the other
-// threads only, and its reduction counts only those.
+// After some threads of a block have faulted, a barrier without a thread count must wait only for
+// the other threads, and a barrier reduction must count only those.
 func TestBarriersDoNotWaitForThreadsThatFaulted(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		k := kernel(t, load(t, c, "sync"), "meet")
@@ -52,8 +53,8 @@ func TestBarriersDoNotWaitForThreadsThatFaulted(t *testing.T) {
 	})
 }
 
-// Votes, shuffles and bar.warp.sync with the full mask do not wait for lanes that have faulted. A
-// ballot has no bit for such a lane. What a shuffle reads from it is unspecified.
+// Votes, shuffles and bar.warp.sync with the full mask must not wait for lanes that have faulted. A
+// ballot has no bit for such a lane, and a shuffle that reads from it returns an unspecified value.
 func TestWarpsDoNotWaitForLanesThatFaulted(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		k := kernel(t, load(t, c, "sync"), "warp")
@@ -83,7 +84,7 @@ func TestWarpsDoNotWaitForLanesThatFaulted(t *testing.T) {
 	})
 }
 
-// afterLeaving runs a block of kernel meet or warp, and returns n numbers of each thread.
+// afterLeaving runs a block of kernel meet or warp and returns n numbers from each thread.
 func afterLeaving(t *testing.T, c *driver.Context, k *driver.Kernel, mode, n int) []uint32 {
 	s, out := stream(t, c), buffer(t, c, n*barrierThreads)
 	ok(t, k.Launch(s, driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(barrierThreads)}, out, uint32(mode)))

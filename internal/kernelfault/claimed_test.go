@@ -12,9 +12,10 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// Two launches of one module fault at the same time. The thread of one has claimed the slot and
-// still writes its record when the other launch ends. The wait for the other launch returns the
-// fault, because its own threads have failed, too. The test writes that record itself.
+// Two launches of one module fault at the same time. When the first launch ends, a thread of the
+// second one has claimed the slot and is still writing its record. The wait for the first launch
+// must return that fault, because its own threads have failed, too. The test writes the record
+// itself.
 func TestWaitForARecordThatIsBeingWritten(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		m := load(t, c, "index")
@@ -46,7 +47,7 @@ func TestWaitForARecordThatIsBeingWritten(t *testing.T) {
 	})
 }
 
-// If the record does not appear, the wait returns without it.
+// If the record never appears, the wait must return without it.
 func TestWaitForARecordThatNeverAppears(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		m := load(t, c, "index")

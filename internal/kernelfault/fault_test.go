@@ -8,8 +8,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// A wait returns the fault of the one thread that is out of range, once for each stream. The context
-// works before and after.
+// A wait must return the fault of the single thread that is out of range, once for each stream. The
+// context must work before and after the fault.
 func TestFaultOfOneThread(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		k := kernel(t, load(t, c, "index"), "index")
@@ -29,12 +29,12 @@ func TestFaultOfOneThread(t *testing.T) {
 		if !strings.Contains(err.Error(), text) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("the text is %q", err)
 		}
-		ok(t, wait(t, s)) // s has returned the fault
+		ok(t, wait(t, s)) // s has already returned the fault
 		if f := faultOf(t, wait(t, other)); *f != want {
 			t.Errorf("the other stream returns %+v, not %+v", *f, want)
 		}
 		ok(t, wait(t, other))
-		ok(t, wait(t, stream(t, c))) // the stream is younger than the fault
+		ok(t, wait(t, stream(t, c))) // this stream was created after the fault
 
 		launchIndex(t, k, s, 4, out, 128, 0)
 		ok(t, wait(t, s))

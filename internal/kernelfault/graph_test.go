@@ -8,10 +8,11 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// withConditionals is the CUDA version since which the driver has all conditional nodes of the tests.
+// withConditionals is the first CUDA version that supports all conditional nodes of the tests.
 const withConditionals = 12040
 
-// A fault is returned wherever in a graph the kernel is, at each replay, and later nodes run.
+// Wherever the failing kernel is in a graph, its fault must be returned at each replay, and later
+// nodes must run.
 func TestFaultsInGraphs(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		k := kernel(t, load(t, c, "index"), "index")

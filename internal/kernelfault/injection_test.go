@@ -12,8 +12,9 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// Each driver call of loading a module, faulting in it and closing it fails once. If the kernel was
-// launched, the wait returns an error. Nothing leaks, and the context works afterwards.
+// A module is loaded, faults and is closed. In each run, a different driver call fails. If the
+// kernel was launched, the wait must return an error. Nothing may leak, and the context must still
+// work.
 func TestFailingDriverCalls(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	d := gputest.Driver(t, lib)
@@ -39,7 +40,7 @@ func TestFailingDriverCalls(t *testing.T) {
 		case !launched && err == nil:
 			t.Errorf("%s (call %d) failed, and the load returned no error", failed.Symbol, n)
 		}
-		_ = s.Wait(context.Background()) // it may return the fault, if the failing call was the wait's
+		_ = s.Wait(context.Background()) // if the failing call was that of the wait, this wait returns the fault
 		if launched, err := faultFlow(c, s, out, text); !launched || !errors.As(err, &f) || f.Line != 17 {
 			t.Errorf("after %s (call %d) had failed, the flow returned %v", failed.Symbol, n, err)
 		}
@@ -55,7 +56,7 @@ func TestFailingDriverCalls(t *testing.T) {
 	}
 }
 
-// faultFlow loads a module, launches a kernel that faults, waits and closes the module.
+// faultFlow loads a module, launches a kernel that faults, waits, and closes the module.
 func faultFlow(c *driver.Context, s *driver.Stream, out *driver.Buffer[uint32], text []byte) (launched bool, err error) {
 	m, err := c.LoadModule(text)
 	if err != nil {
@@ -72,14 +73,14 @@ func faultFlow(c *driver.Context, s *driver.Stream, out *driver.Buffer[uint32], 
 	return launched, errors.Join(err, m.Close())
 }
 
-// The memory of the slots, and the stream that copies, are released with the context.
+// When the context is closed, the memory of the slots and the stream for copies must be released.
 func TestFaultMemoryIsReleased(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	d := gputest.Driver(t, lib)
 	c := must(must(d.Device(0))(t).PrimaryContext())(t)
 	out, s := must(driver.Alloc[uint32](c, 32))(t), must(c.NewStream())(t)
 	lib.Count()
-	for range 100 { // the slots of closed modules are used again
+	for range 100 { // the slots of closed modules are reused
 		if launched, err := faultFlow(c, s, out, ptxText(t, "index")); !launched {
 			t.Fatal(err)
 		}

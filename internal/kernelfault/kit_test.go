@@ -13,11 +13,11 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// patience limits each wait, so that a barrier that waits for exited threads fails a test instead of
-// blocking it.
+// patience limits each wait. If a barrier waits for threads that have exited, the test then fails
+// instead of blocking forever.
 const patience = 60 * time.Second
 
-// ptxText returns a module of the kernels in the named parts of testdata.
+// ptxText returns a module that consists of the kernels in the given parts of testdata.
 func ptxText(t testing.TB, parts ...string) []byte {
 	t.Helper()
 	var text []byte
@@ -34,7 +34,7 @@ func ptxText(t testing.TB, parts ...string) []byte {
 	return []byte(strings.Join(lines, "\n"))
 }
 
-// site returns the variable of a site.
+// site returns the declaration of a site variable.
 func site(name string, fields ...string) string {
 	text := strings.Join(fields, "\x00")
 	data := append(binary.LittleEndian.AppendUint32(nil, uint32(len(text))), text...)
@@ -93,7 +93,7 @@ func values(t testing.TB, b *driver.Buffer[uint32]) []uint32 {
 	return v
 }
 
-// wait waits for the stream, but not forever.
+// wait waits for the stream, with a timeout.
 func wait(t testing.TB, s *driver.Stream) error {
 	t.Helper()
 	late := errors.New("the work did not end: does a barrier wait for threads that have exited?")
@@ -106,7 +106,7 @@ func wait(t testing.TB, s *driver.Stream) error {
 	return err
 }
 
-// faultOf returns the fault that err must be.
+// faultOf returns the fault in err. It fails the test if err is not a fault.
 func faultOf(t testing.TB, err error) *driver.KernelFault {
 	t.Helper()
 	var f *driver.KernelFault

@@ -13,7 +13,7 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// Every way to load code gives its kernels a slot.
+// Whichever way code is loaded, its kernels must get a slot.
 func TestEveryLoadGivesASlot(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		text := ptxText(t, "index")
@@ -45,7 +45,7 @@ type kernels interface {
 	Close() error
 }
 
-// linked links one module of each part, with the linker's own variables for faults.
+// linked links one module for each part. Linking merges their weak fault variables.
 func linked(t testing.TB, c *driver.Context, parts ...string) (*driver.Module, error) {
 	l := must(c.NewLinker())(t)
 	defer l.Close()
@@ -55,7 +55,8 @@ func linked(t testing.TB, c *driver.Context, parts ...string) (*driver.Module, e
 	return l.Load()
 }
 
-// Two modules that were linked share a slot. The first fault of a launch is returned.
+// Two modules that are linked together share a slot. A wait must return the first fault of a
+// launch.
 func TestFaultsOfLinkedModules(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		m := must(linked(t, c, "index", "sync"))(t)
@@ -75,8 +76,8 @@ func TestFaultsOfLinkedModules(t *testing.T) {
 	})
 }
 
-// Modules have slots of their own, so one wait returns a fault of each. More modules than fit into
-// one page are loaded, and slots are used again.
+// Each module has its own slot, so a single wait returns a fault from each module. The test loads
+// more modules than fit into one page of slots, and slots must be reused.
 func TestFaultsOfManyModules(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		s, out := stream(t, c), buffer(t, c, 32)
@@ -130,7 +131,7 @@ func TestFaultOfAClosedModule(t *testing.T) {
 			m := must(c.LoadModule(ptxText(t, "index")))(t)
 			launchIndex(t, kernel(t, m, "index"), s, 1, out, 31, 0)
 			if ended {
-				ok(t, c.Driver().CuStreamSynchronize(s.Raw())) // a raw wait, which takes no fault
+				ok(t, c.Driver().CuStreamSynchronize(s.Raw())) // a raw wait, which does not consume the fault
 			}
 			ok(t, m.Close())
 			f := faultOf(t, wait(t, s))
@@ -145,8 +146,9 @@ func TestFaultOfAClosedModule(t *testing.T) {
 	})
 }
 
-// Without a slot, as after cuModuleLoadData by other code, a failed check traps. The loss of the
-// context is returned even if there is a fault, too. On a GPU, the process could not continue.
+// If a module has no slot, as when other code loads it with cuModuleLoadData, a failed check traps.
+// The loss of the context must be returned even if there is also a fault. The process could not
+// continue on a GPU.
 func TestLostContextWithAFault(t *testing.T) {
 	gputest.OnEmulator(t, emulator.Config{}, func(t *testing.T, c *driver.Context) {
 		slotless, armed := must(c.LoadModule(ptxText(t, "index")))(t), must(c.LoadModule(ptxText(t, "index")))(t)
@@ -157,12 +159,12 @@ func TestLostContextWithAFault(t *testing.T) {
 		if err := wait(t, s); !errors.Is(err, driver.ErrContextLost) {
 			t.Errorf("the wait returned %v", err)
 		}
-		_, _, _, _ = s.Close(), out.Close(), armed.Close(), slotless.Close() // they fail with the same code
+		_, _, _, _ = s.Close(), out.Close(), armed.Close(), slotless.Close() // all of these fail with the same code
 	})
 }
 
-// Contexts of the same device share their faults, because a kernel of one can run in a stream of
-// another.
+// Contexts of the same device must share their faults, because a kernel that was loaded in one can
+// run in a stream of another.
 func TestContextsShareFaults(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		first, second := must(c.Device().PrimaryContext())(t), must(c.Device().PrimaryContext())(t)
@@ -183,7 +185,7 @@ func TestContextsShareFaults(t *testing.T) {
 	})
 }
 
-// Loading a module and taking a fault do not disturb a GLOBAL capture of another thread.
+// Loading a module and reading a fault must not invalidate a GLOBAL capture on another thread.
 func TestFaultDuringACaptureElsewhere(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		m := load(t, c, "index")

@@ -11,8 +11,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// One process survives a thousand faults, each returned with its own values. Between them, and in
-// other streams, kernels compute correct results.
+// A process must survive a thousand faults, and each must be returned with its own values. Between
+// the faults, and in other streams, kernels must compute correct results.
 func TestAThousandFaults(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		m := load(t, c, "index", "busy")
@@ -24,12 +24,12 @@ func TestAThousandFaults(t *testing.T) {
 		for i := range uint64(1000) {
 			want := driver.KernelFault{Kind: "index", Kernel: "index", File: "heat/step.go", Line: 17, Column: 9}
 			switch i % 3 {
-			case 0: // one thread
+			case 0: // one thread faults
 				launchIndex(t, k, s, 4, out, 127+i, i)
 				want.Values, want.Block, want.Thread = [3]int64{int64(127 + i), int64(127 + i)}, [3]uint32{3}, [3]uint32{31}
-			case 1: // all threads of four blocks
+			case 1: // all threads of four blocks fault
 				launchIndex(t, k, s, 4, out, 1, i)
-			case 2: // all threads in a replay
+			case 2: // all threads fault in a replay
 				ok(t, replayed.Launch(s))
 			}
 			f := faultOf(t, wait(t, s))
@@ -52,8 +52,9 @@ func TestAThousandFaults(t *testing.T) {
 	})
 }
 
-// othersAreBusy runs correct work in two other streams until the returned function is called. Their
-// waits may return the faults, because they cannot know which stream a fault is of.
+// othersAreBusy runs correct work in two other streams until the returned function is called. Waits
+// for those streams may return the faults as well, because a fault does not tell which stream it
+// belongs to.
 func othersAreBusy(t *testing.T, c *driver.Context, k *driver.Kernel) (stop func()) {
 	var over atomic.Bool
 	var all sync.WaitGroup

@@ -7,9 +7,9 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// memory is the page-locked memory of a context: the summary word, the slots and a part for copies.
-// It has a stream of its own, because copies in the legacy stream would wait for the work of
-// blocking streams, and would invalidate their captures.
+// memory is the page-locked memory of a context: the summary word, the slots and a staging area for
+// copies. It has its own stream, because copies in the legacy stream would wait for the work of
+// blocking streams and would invalidate their captures.
 type memory struct {
 	pages   []unsafe.Pointer
 	spare   []place // unused slots
@@ -18,7 +18,7 @@ type memory struct {
 	stream  cu.CUstream
 }
 
-// place is an address as the host and as the device uses it.
+// place is an address in mapped memory, for the host and for the device.
 type place struct {
 	host   unsafe.Pointer
 	device cu.CUdeviceptr
@@ -26,11 +26,11 @@ type place struct {
 
 const (
 	pageBytes  = 4096
-	stageBytes = 1024 // at the end of the first page
+	stageBytes = 1024 // the staging area, at the end of the first page
 	maxText    = 64 << 10
 )
 
-// take returns an unused slot. It allocates a page if there is none.
+// take returns an unused slot. If there is none, it allocates a page.
 func (m *memory) take(d *cu.Driver) (place, error) {
 	if m.stream == 0 {
 		if err := d.CuStreamCreate(&m.stream, uint32(cu.CU_STREAM_NON_BLOCKING)); err != nil {
@@ -43,13 +43,13 @@ func (m *memory) take(d *cu.Driver) (place, error) {
 			return place{}, err
 		}
 	}
-	// The slot that was freed first comes first.
+	// Reuse the slot that has been free the longest.
 	p := m.spare[0]
 	m.spare = append(m.spare[:0], m.spare[1:]...)
 	return p, nil
 }
 
-// grow allocates a page. The first page also has the summary word and the part for copies.
+// grow allocates a page. The first page also contains the summary word and the staging area.
 func (m *memory) grow(d *cu.Driver) error {
 	var p place
 	flags := uint32(cu.CU_MEMHOSTALLOC_PORTABLE | cu.CU_MEMHOSTALLOC_DEVICEMAP)
@@ -72,7 +72,7 @@ func (m *memory) grow(d *cu.Driver) error {
 	return nil
 }
 
-// store sets a variable of the device and waits until it is set.
+// store sets a device variable and waits until the copy is complete.
 func (m *memory) store(d *cu.Driver, at, value cu.CUdeviceptr) error {
 	*(*cu.CUdeviceptr)(m.stage) = value
 	if err := d.CuMemcpyHtoDAsync(at, m.stage, unsafe.Sizeof(value), m.stream); err != nil {
@@ -81,7 +81,7 @@ func (m *memory) store(d *cu.Driver, at, value cu.CUdeviceptr) error {
 	return d.CuStreamSynchronize(m.stream)
 }
 
-// text reads the text of a site.
+// text reads the text of a site from the device.
 func (m *memory) text(d *cu.Driver, at cu.CUdeviceptr) ([]byte, error) {
 	length, err := m.load(d, at, 4)
 	if err != nil {
@@ -100,7 +100,7 @@ func (m *memory) text(d *cu.Driver, at cu.CUdeviceptr) ([]byte, error) {
 	return text, nil
 }
 
-// load copies n bytes from the device to the stage.
+// load copies n bytes from the device to the staging area.
 func (m *memory) load(d *cu.Driver, at cu.CUdeviceptr, n uintptr) ([]byte, error) {
 	if err := d.CuMemcpyDtoHAsync(m.stage, at, n, m.stream); err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func (m *memory) load(d *cu.Driver, at cu.CUdeviceptr, n uintptr) ([]byte, error
 	return unsafe.Slice((*byte)(m.stage), n), nil
 }
 
-// free frees everything.
+// free releases all memory and the stream.
 func (m *memory) free(d *cu.Driver) error {
 	var errs []error
 	for _, p := range m.pages {

@@ -19,7 +19,7 @@ type input struct {
 	data []uint32
 }
 
-// ramp is a function whose output is 0, 1, … for each input.
+// ramp returns a function whose output is 0, 1, … for each input.
 func ramp(k *driver.Kernel) callable.Func[input, *driver.HostBuffer[uint32]] {
 	return func(t *callable.Trace[input]) (*driver.HostBuffer[uint32], error) {
 		x := callable.StageSlice(t, func(in input) []uint32 { return in.data })
@@ -34,8 +34,8 @@ func ramp(k *driver.Kernel) callable.Func[input, *driver.HostBuffer[uint32]] {
 
 var inputs = []input{{false, make([]uint32, 32)}, {true, make([]uint32, 32)}}
 
-// The call whose kernel faults returns the fault. The replicas are not created again, the context is
-// not lost, and later calls succeed, also on other replicas.
+// The call whose kernel faults must return the fault. No replica may be created again, the context
+// must not be lost, and later calls must succeed, on other replicas as well.
 func TestPoolReturnsTheFaultOfACall(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		k := kernel(t, load(t, c, "index"), "index")
@@ -65,7 +65,7 @@ func TestPoolReturnsTheFaultOfACall(t *testing.T) {
 	})
 }
 
-// All calls of a batch return its fault, and only those.
+// All calls of a batch must return the fault of the batch, and no other calls may return it.
 func TestBatcherReturnsTheFaultOfABatch(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		k := kernel(t, load(t, c, "index"), "index")
@@ -95,7 +95,7 @@ func TestBatcherReturnsTheFaultOfABatch(t *testing.T) {
 	})
 }
 
-// A started call returns its fault once. Its output is gone, and the next call works.
+// A started call must return its fault once and without an output. The next call must work.
 func TestPendingCallReturnsItsFault(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		k := kernel(t, load(t, c, "index"), "index")
@@ -108,7 +108,7 @@ func TestPendingCallReturnsItsFault(t *testing.T) {
 			if _, err := pending.Wait(t.Context()); !errors.Is(err, callable.ErrOutputGone) {
 				t.Errorf("the second wait returned %v", err)
 			}
-			faultOf(t, wait(t, call.Stream())) // the stream has not returned it, only the call's event
+			faultOf(t, wait(t, call.Stream())) // the stream has not returned the fault yet, only the call's event has
 			if v := must(call.Call(t.Context(), inputs[0]))(t).Slice()[31]; v != 31 {
 				t.Errorf("the output is %d", v)
 			}
@@ -118,12 +118,12 @@ func TestPendingCallReturnsItsFault(t *testing.T) {
 	})
 }
 
-// A call returns its fault although another wait for its stream has returned it before.
+// A call must return its fault even if another wait for its stream has already returned it.
 func TestCallReturnsItsFaultAfterAnotherWait(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		k, s := kernel(t, load(t, c, "index"), "index"), stream(t, c)
 		f := func(tr *callable.Trace[input]) (*driver.HostBuffer[uint32], error) {
-			out, err := ramp(k)(tr) // an eager call, whose work is already in the stream
+			out, err := ramp(k)(tr) // an eager call, whose work is in the stream when ramp returns
 			faultOf(t, wait(t, s))
 			return out, err
 		}
@@ -137,7 +137,7 @@ func TestCallReturnsItsFaultAfterAnotherWait(t *testing.T) {
 	})
 }
 
-// A call that was cancelled does not break its replica, even if its kernel faults later.
+// A cancelled call must not break its replica, even if its kernel faults later.
 func TestFaultOfACancelledCall(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		k := kernel(t, load(t, c, "index"), "index")

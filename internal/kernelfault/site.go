@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Symbol is the variable of modules with checks.
+// Symbol is the name of a variable that every module with checks has.
 const Symbol = "__purecuda_fault"
 
-// Possible reports whether an image may have checks. A fat binary may be compressed, so the name need
-// not occur in it.
+// Possible reports whether an image may contain checks. Fat binaries always may, because their
+// entries can be compressed, so that the name need not occur in the image.
 func Possible(data []byte, fatbin bool) bool { return fatbin || bytes.Contains(data, []byte(Symbol)) }
 
-// Site is a check in the source of a kernel.
+// Site describes a check in the source of a kernel.
 type Site struct {
 	Kind           string // index, slice, nil, divide, …
 	Function, File string
@@ -21,7 +21,7 @@ type Site struct {
 	Message        string
 }
 
-// parse reads the text of a site. Missing fields are empty, because newer compilers may omit some.
+// parse parses the text of a site. Missing fields are empty. Newer compilers may omit some fields.
 func parse(text []byte) (s Site) {
 	fields := strings.SplitN(string(text), "\x00", 7)
 	fields = append(fields, make([]string, 6)...)

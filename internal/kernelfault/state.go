@@ -10,46 +10,47 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// Record is a fault as a thread recorded it.
+// Record is a fault in the form that a thread has recorded.
 type Record struct {
 	Site
 	Values        [3]int64
 	Block, Thread [3]uint32
-	Err           error // why the Site could not be read, or nil
+	Err           error // the reason why the Site could not be read, or nil
 }
 
-// State holds the faults of one driver context, which several driver.Context values can share. It
+// State manages the faults of one driver context, which several driver.Context values can share. It
 // allocates nothing until a module with checks is loaded.
 type State struct {
 	d     *cu.Driver // bound to the context and guarded
 	error func(*Record) error
 
-	summary atomic.Pointer[atomic.Uint32] // in page-locked memory; nil without modules with checks
-	// taken is twice the number of faults taken so far, plus 1 while a goroutine takes faults. Without
-	// that bit, another wait could find neither the summary, which is already cleared, nor the fault.
+	summary atomic.Pointer[atomic.Uint32] // in page-locked memory; nil until a module with checks is loaded
+	// taken is twice the number of faults read so far, plus 1 while a goroutine is reading faults.
+	// Without that bit, another wait could find neither the summary, which has already been
+	// cleared, nor the fault.
 	taken atomic.Uint32
 
 	mu      sync.Mutex
 	memory  memory
-	slots   []*Slot  // of loaded modules
-	empty   int      // how often takeAll found no fault since it last found one
-	recent  []Record // the latest faults, at most maxRecent
+	slots   []*Slot  // slots of loaded modules
+	empty   int      // number of consecutive calls of takeAll that found no fault
+	recent  []Record // the latest faults, up to maxRecent
 	refs    int      // guarded by Registry.mu
 	context cu.CUcontext
 }
 
-// maxRecent limits how many faults a wait can return. A stream that is rarely waited for returns
-// only the latest ones.
+// maxRecent is the maximum number of faults that a wait can return. A wait for a stream that has
+// not been waited for in a long time returns only the latest ones.
 const maxRecent = 64
 
-// Registry finds the State of a driver context. All contexts with the same handle share one, because
-// a kernel that was loaded through one of them can run in a stream of another.
+// Registry maps driver contexts to their States. All contexts with the same handle share a State,
+// because a kernel that was loaded through one of them can run in a stream of another.
 type Registry struct {
 	mu     sync.Mutex
 	states map[cu.CUcontext]*State
 }
 
-// Open returns the context's State, which Close releases. d must be bound to the context and
+// Open returns the State of a context. Release it with Close. d must be bound to the context and
 // guarded. toError converts a fault to the error that waits return.
 func (r *Registry) Open(context cu.CUcontext, d *cu.Driver, toError func(*Record) error) *State {
 	r.mu.Lock()
@@ -66,7 +67,8 @@ func (r *Registry) Open(context cu.CUcontext, d *cu.Driver, toError func(*Record
 	return s
 }
 
-// Close releases a reference. The last one frees the memory. No module with a slot may be loaded.
+// Close releases a reference to s. Releasing the last reference frees the memory. By then, no
+// module with a slot may be loaded.
 func (r *Registry) Close(s *State, d *cu.Driver) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -80,11 +82,11 @@ func (r *Registry) Close(s *State, d *cu.Driver) error {
 	return s.memory.free(d)
 }
 
-// Taken returns the number of faults so far. A new stream or event passes it to After, because none
-// of these faults can be of its work.
+// Taken returns the number of faults read so far. A new stream or event passes this number to
+// After, because none of these faults can be from its own work.
 func (s *State) Taken() uint32 { return s.taken.Load() / 2 }
 
-// Now is like Taken, but includes faults that no wait has returned yet.
+// Now is like Taken, but also counts faults that no wait has returned yet.
 func (s *State) Now() uint32 {
 	if s.Raised(s.Taken()) {
 		s.mu.Lock()
@@ -94,14 +96,14 @@ func (s *State) Now() uint32 {
 	return s.Taken()
 }
 
-// Raised reports whether there may be a fault after the first n ones. It costs three atomic loads.
+// Raised reports whether there may be faults other than the first n. It costs three atomic loads.
 func (s *State) Raised(n uint32) bool {
 	summary := s.summary.Load()
-	return summary != nil && summary.Load() != 0 || s.taken.Load() != 2*n // in this order, see takeAll
+	return summary != nil && summary.Load() != 0 || s.taken.Load() != 2*n // the order of the loads matters, see takeAll
 }
 
-// After returns the faults after the first n ones as one error, or nil if there are none. It raises
-// *seen, unless seen is nil, to the number of faults so far. The caller must retain the context.
+// After returns all faults except the first n as one error, or nil if there are none. Unless seen
+// is nil, it raises *seen to the number of faults so far. The caller must retain the context.
 func (s *State) After(n uint32, seen *uint32) error {
 	if !s.Raised(n) {
 		return nil
@@ -132,7 +134,7 @@ func (s *State) after(n uint32, seen *uint32) error {
 	return errors.Join(errs...)
 }
 
-// Raise sets *seen to n unless it is larger.
+// Raise sets *seen to n if n is larger.
 func Raise(seen *uint32, n uint32) {
 	for seen != nil {
 		old := atomic.LoadUint32(seen)
@@ -142,8 +144,8 @@ func Raise(seen *uint32, n uint32) {
 	}
 }
 
-// takeAll takes the faults of all slots. It clears the summary first: a fault whose flag is not
-// visible yet sets the summary again.
+// takeAll reads the faults of all slots. It clears the summary first. If the flag of a fault is not
+// visible yet, the thread will set the summary again afterwards.
 func (s *State) takeAll() {
 	summary := s.summary.Load()
 	if summary == nil || summary.Load() == 0 {
@@ -161,12 +163,12 @@ func (s *State) takeAll() {
 	}
 }
 
-// maxEmpty limits how often takeAll looks again after it found no fault. It looks again in case that
-// a kernel without the fence between its last two stores set the summary before the flag. It stops
-// looking because Drain may have taken the fault before.
+// maxEmpty limits how often takeAll tries again after it has found no fault. It tries again because
+// a kernel without the fence between its last two stores may have set the summary before the flag.
+// It gives up eventually because Drain may already have read the fault.
 const maxEmpty = 8
 
-// take takes the fault of a slot, if any. The caller holds s.mu.
+// take reads the fault of a slot, if there is one. The caller must hold s.mu.
 func (s *State) take(x *Slot) {
 	flag := x.raised()
 	if flag == x.mem.epoch.Load() {
@@ -182,8 +184,9 @@ func (s *State) take(x *Slot) {
 	s.taken.Add(2)
 }
 
-// raised returns the slot's flag. If a thread has claimed the slot and still writes its record,
-// raised waits for the flag, but not forever: a debugger may have stopped the thread.
+// raised returns the flag of the slot. If a thread has claimed the slot and is still writing its
+// record, raised waits for the flag, but not forever, because a debugger may have stopped the
+// thread.
 func (x *Slot) raised() uint32 {
 	epoch := x.mem.epoch.Load()
 	for began := time.Now(); ; time.Sleep(10 * time.Microsecond) {
@@ -198,11 +201,11 @@ func (x *Slot) raised() uint32 {
 	}
 }
 
-// maxWriting limits how long a wait waits for a record that a thread writes, which takes
+// maxWriting limits how long a wait waits for a thread to write its record. That normally takes
 // microseconds.
 const maxWriting = time.Second
 
-// siteAt reads a site from the device, and keeps it for the slot's next faults.
+// siteAt reads a site from the device and caches it for later faults of the slot.
 func (s *State) siteAt(x *Slot, at cu.CUdeviceptr) (Site, error) {
 	if site, ok := x.sites[at]; ok || at == 0 {
 		return site, nil
@@ -218,7 +221,7 @@ func (s *State) siteAt(x *Slot, at cu.CUdeviceptr) (Site, error) {
 	return x.sites[at], nil
 }
 
-// slotMemory is the layout of a slot, which the device writes except for epoch and summary.
+// slotMemory is the layout of a slot. The device writes all fields except epoch and summary.
 type slotMemory struct {
 	flag, epoch   atomic.Uint32
 	summary       cu.CUdeviceptr
@@ -231,7 +234,8 @@ type slotMemory struct {
 
 const slotBytes = unsafe.Sizeof(slotMemory{})
 
-// Slot is where the kernels of one loaded module record a fault. On nil, its methods do nothing.
+// Slot is the memory in which the kernels of a loaded module record a fault. The methods do nothing
+// if the slot is nil.
 type Slot struct {
 	state *State
 	mem   *slotMemory
@@ -241,8 +245,8 @@ type Slot struct {
 
 var symbol = []byte(Symbol + "\x00")
 
-// Arm gives a loaded module a slot. global returns a variable of the module. If the module has no
-// checks, Arm returns nil.
+// Arm assigns a slot to a loaded module. global looks up a variable of the module. If the module
+// has no checks, Arm returns nil.
 func (s *State) Arm(global func(at *cu.CUdeviceptr, bytes *uintptr, name *byte) error) (*Slot, error) {
 	var at cu.CUdeviceptr
 	var bytes uintptr
@@ -281,8 +285,8 @@ func (s *State) newSlot() (*Slot, error) {
 
 func (x *Slot) place() place { return place{unsafe.Pointer(x.mem), x.at} }
 
-// Drain takes a fault that no wait has taken yet. Call it before unloading the module, which has the
-// text of the fault.
+// Drain reads a fault that no wait has returned yet. Call it before unloading the module, which
+// contains the text of the fault.
 func (x *Slot) Drain() {
 	if x == nil {
 		return
@@ -292,8 +296,8 @@ func (x *Slot) Drain() {
 	x.state.take(x)
 }
 
-// Free returns the slot after the module was unloaded. If unloading failed, kernels may still write
-// to the slot, so it is not used again.
+// Free releases the slot after the module was unloaded. If unloading failed, kernels may still
+// write to the slot, so it is never reused.
 func (x *Slot) Free(unloaded error) {
 	if x == nil || unloaded != nil {
 		return
@@ -301,7 +305,7 @@ func (x *Slot) Free(unloaded error) {
 	s := x.state
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if x.mem.flag.Load() != x.mem.epoch.Load() { // a kernel faulted after Drain
+	if x.mem.flag.Load() != x.mem.epoch.Load() { // a kernel has faulted since Drain
 		x.mem.site = 0
 		s.take(x)
 	}

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// newState returns a State with n slots in Go memory. Its faults have no site, so that it makes no
-// driver call.
+// newState returns a State with n slots in Go memory. Its faults have no site, so it makes no
+// driver calls.
 func newState(n int) (s *State, summary *atomic.Uint32) {
 	s = &State{error: func(r *Record) error { return fmt.Errorf("fault %d", r.Values[0]) }}
 	summary = new(atomic.Uint32)
@@ -26,7 +26,7 @@ func (x *Slot) fault(value int64) {
 	x.state.summary.Load().Store(1)
 }
 
-// A wait that finds the summary without a fault looks again later, but not for ever.
+// A wait that finds the summary set but no fault must look again later, but not forever.
 func TestSummaryBeforeTheFlag(t *testing.T) {
 	s, summary := newState(1)
 	var seen uint32
@@ -34,7 +34,7 @@ func TestSummaryBeforeTheFlag(t *testing.T) {
 	if err := s.After(0, &seen); err != nil || summary.Load() != 1 {
 		t.Fatalf("without a fault: %v, and the summary is %d", err, summary.Load())
 	}
-	s.slots[0].mem.flag.Store(1) // the summary is not set again
+	s.slots[0].mem.flag.Store(1) // without setting the summary again
 	if err := s.After(0, &seen); err == nil || seen != 1 || summary.Load() != 0 {
 		t.Fatalf("with a fault: %v, seen %d, and the summary is %d", err, seen, summary.Load())
 	}
@@ -49,8 +49,8 @@ func TestSummaryBeforeTheFlag(t *testing.T) {
 	}
 }
 
-// A fault is returned to each reader once, in the order of the slots. A reader that is far behind
-// gets the latest ones.
+// Each reader must get each fault once, in the order of the slots. A reader that is far behind gets
+// only the latest faults.
 func TestFaultsAreReturnedOnce(t *testing.T) {
 	s, _ := newState(3)
 	var fast, slow uint32
@@ -88,7 +88,7 @@ func TestFaultsAreReturnedOnce(t *testing.T) {
 	}
 }
 
-// The error of reading a site is returned beside the fault.
+// If a site cannot be read, that error must be returned in addition to the fault.
 func TestSiteThatCannotBeRead(t *testing.T) {
 	s, _ := newState(1)
 	failed := errors.New("no")

@@ -11,7 +11,7 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// Each kind of wait returns a fault once.
+// Each kind of wait must return a fault once.
 func TestEveryWaitReturnsAFault(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		k := kernel(t, load(t, c, "index"), "index")
@@ -62,7 +62,8 @@ func poll(query func() (bool, error)) error {
 	}
 }
 
-// An Exec on the per-thread stream is waited for without its stream.
+// A wait for an Exec on the per-thread stream does not wait for the stream. It must return the
+// fault nevertheless.
 func TestExecWithoutAStreamReturnsAFault(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		k := kernel(t, load(t, c, "index"), "index")
@@ -76,7 +77,7 @@ func TestExecWithoutAStreamReturnsAFault(t *testing.T) {
 	})
 }
 
-// A cancelled wait leaves the fault to the next one, and does not disturb the work.
+// A cancelled wait must leave the fault to the next wait and must not disturb the work.
 func TestCancelledWaitLeavesTheFault(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		k := kernel(t, load(t, c, "index"), "index")
@@ -94,7 +95,7 @@ func TestCancelledWaitLeavesTheFault(t *testing.T) {
 	})
 }
 
-// Waits that were pending when a fault happened all return it, also those for the same stream.
+// All waits that are pending when a fault occurs must return it, even waits for the same stream.
 func TestAllPendingWaitsReturnTheFault(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		k := kernel(t, load(t, c, "index"), "index")
@@ -112,7 +113,8 @@ func TestAllPendingWaitsReturnTheFault(t *testing.T) {
 		for range n {
 			<-began
 		}
-		// Each wait must have begun. A wait that begins after another returned has nothing to return.
+		// Each wait must have begun by now. A wait that begins after another has returned finds
+		// nothing to return.
 		time.Sleep(50 * time.Millisecond)
 		close(gate)
 		faults := 0
@@ -128,7 +130,7 @@ func TestAllPendingWaitsReturnTheFault(t *testing.T) {
 	})
 }
 
-// The event of a stream that has returned a fault does not return it again.
+// After a stream has returned a fault, an event of that stream must not return it again.
 func TestEventsSkipWhatTheirStreamHasReturned(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		k := kernel(t, load(t, c, "index"), "index")

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// classifier finds the parts of the language that a piece of code uses.
+// classifier finds the language features that code uses.
 type classifier struct {
 	info *types.Info
 	keys map[Key]bool
@@ -22,7 +22,7 @@ func newClassifier(info *types.Info) *classifier {
 
 func (c *classifier) add(kind Kind, name string) { c.keys[Key{kind, name}] = true }
 
-// text adds the tokens of a text.
+// text adds the tokens of source text.
 func (c *classifier) text(text []byte) {
 	fset := token.NewFileSet()
 	var s scanner.Scanner
@@ -70,7 +70,8 @@ func (c *classifier) one(n ast.Node) {
 	}
 }
 
-// operation adds what an expression does with its operands. Constant expressions need none.
+// operation adds the operation that an expression performs on its operands. Constant expressions
+// are skipped, because they are evaluated by the compiler.
 func (c *classifier) operation(n ast.Node) {
 	if e, ok := n.(ast.Expr); ok && c.info.Types[e].Value != nil {
 		return
@@ -97,7 +98,7 @@ func (c *classifier) operation(n ast.Node) {
 			c.add(Operator, n.Op.String()+" "+operandClass(c.info.TypeOf(n.X)))
 		}
 	case *ast.BinaryExpr:
-		if !c.info.Types[n].IsType() { // a union
+		if !c.info.Types[n].IsType() { // not a union of types
 			c.add(Operator, operandClass(c.info.TypeOf(n.X))+" "+n.Op.String())
 		}
 	}
@@ -189,7 +190,7 @@ func (c *classifier) exprType(e ast.Expr) {
 	}
 }
 
-// typ adds the kinds of a type and of the types of which it consists.
+// typ adds the kinds of a type and of its component types.
 func (c *classifier) typ(t types.Type) {
 	if t == nil || c.seen[t] {
 		return
@@ -228,7 +229,7 @@ func (c *classifier) typ(t types.Type) {
 	}
 }
 
-// class is the group of types of which a type is, for operators and conversions.
+// class returns the group to which a type belongs in the rows for operators and conversions.
 func class(t types.Type) string {
 	if t == nil {
 		return "nothing"
@@ -275,7 +276,7 @@ func basicClass(b *types.Basic) string {
 	return "nil"
 }
 
-// shape is class, with one class of slices.
+// shape is like class, but puts all slices into one group.
 func shape(t types.Type) string {
 	if c := class(t); !strings.HasPrefix(c, "[]") {
 		return c
@@ -283,7 +284,7 @@ func shape(t types.Type) string {
 	return "slice"
 }
 
-// operandClass is shape, with one class of pointers.
+// operandClass is like shape, but puts all pointers into one group.
 func operandClass(t types.Type) string {
 	if c := shape(t); c != "pointer to array" {
 		return c
@@ -291,7 +292,7 @@ func operandClass(t types.Type) string {
 	return "pointer"
 }
 
-// rangeClass is shape, with the number of values of a function.
+// rangeClass is like shape, but includes the number of values that a range over a function yields.
 func rangeClass(t types.Type) string {
 	if sig, ok := t.Underlying().(*types.Signature); ok && sig.Params().Len() == 1 {
 		if yield, ok := sig.Params().At(0).Type().Underlying().(*types.Signature); ok {

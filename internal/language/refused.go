@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// Refusal is code that the compiler refuses.
+// Refusal is code that the compiler rejects.
 type Refusal struct {
-	// Code is statements of a kernel with the parameters x []int32 and n int, or a whole file. The
-	// text /**/ precedes the place of the error.
+	// Code contains statements for a kernel with the parameters x []int32 and n int, or a whole
+	// file. The text /**/ marks the position of the error.
 	Code  string
-	Decls string // outside of the kernel
-	Error string // the message with its advice; empty if it is one of Go's own
-	whole bool   // Code is a file
+	Decls string // declarations outside of the kernel
+	Error string // the compiler's message with its advice; empty if the error is one of Go's own
+	whole bool   // whether Code is a whole file
 }
 
-// Place is the text before the place of the error.
+// Place is the text that marks the position of the error.
 const Place = "/**/"
 
-// Text is the file, without Place, and the line and column of the error.
+// Text returns the source file, without Place, and the line and column of the error.
 func (r Refusal) Text() (text string, line, column int) {
 	text = r.Code
 	if !r.whole {
@@ -32,7 +32,7 @@ func (r Refusal) Text() (text string, line, column int) {
 	return before + after, 1 + strings.Count(before, "\n"), len(before) - strings.LastIndex(before, "\n")
 }
 
-// Short is the code for people: statements, or the directive and the signature.
+// Short returns the code for documentation: the statements, or the directive and the signature.
 func (r Refusal) Short() string {
 	text := strings.TrimPrefix(r.Code, head)
 	if r.Decls != "" && len(r.Decls) < 200 {
@@ -44,7 +44,7 @@ func (r Refusal) Short() string {
 	return strings.ReplaceAll(text, Place, "")
 }
 
-// Refused is what the compiler refuses in function bodies and declarations.
+// Refused lists function bodies and declarations that the compiler rejects.
 var Refused = []Refusal{
 	{Code: "/**/go f()", Decls: "func f() {}", Error: "goroutines are not available in kernels: launch more threads"},
 	{Code: "/**/defer f()", Decls: "func f() {}", Error: "defer is not available in kernels: call the function at the end"},
@@ -134,7 +134,8 @@ var Refused = []Refusal{
 	{Code: "/**/t.WaitGroup(n)", Error: "the argument n of gpu.Thread.WaitGroup must be a constant: choose between calls with a switch"},
 }
 
-// explosion is functions whose calls, when they are inlined, are too many.
+// explosion returns functions that call each other so often that inlining exceeds the compiler's
+// limit.
 func explosion() string {
 	var b strings.Builder
 	b.WriteString("func f0(n int) int { return n }\n")

@@ -2,8 +2,8 @@ package language
 
 const head = "package p\n\nimport \"github.com/purecuda/cuda/ptx/gpu\"\n\n"
 
-// RefusedFiles is what the compiler refuses in directives, signatures and files. A second file
-// follows after a line of dashes.
+// RefusedFiles lists directives, signatures and whole files that the compiler rejects. A line of
+// dashes separates two files.
 var RefusedFiles = files(
 	Refusal{Code: head + "/**/1\n\n//gpu:kernel\nfunc k(t gpu.Thread) {}\n"},
 	Refusal{Code: head + "//gpu:kernel\nfunc k(t gpu.Thread) { n := /**/) }\n"},

@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx"
 )
 
-// The compiler refuses each of the codes, at its place and with its message.
+// For each piece of code, the compiler must report the expected message at the expected position.
 func TestRefusals(t *testing.T) {
 	for _, r := range slices.Concat(language.Refused, language.RefusedFiles) {
 		t.Run(r.Code, func(t *testing.T) {

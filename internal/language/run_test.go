@@ -15,7 +15,7 @@ import (
 	"github.com/purecuda/cuda/ptx/gpu"
 )
 
-// inputs are the inputs of the threads.
+// inputs are the inputs of all threads.
 var inputs = []int64{7, 3, -5, 2, 0, 1, 100, -7, 1 << 40, 12, -1, -1, 4, 0, 127, 200}
 
 type slice struct {
@@ -44,7 +44,7 @@ func source(t *testing.T) go2ptx.Package {
 	return p
 }
 
-// Each kernel must give the same bits, or the same fault, on a device as in Go.
+// On a device, each kernel must produce the same bits, or the same fault, as in Go.
 func TestKernels(t *testing.T) {
 	out, err := go2ptx.Compile(go2ptx.Config{Package: source(t), NoFMA: true})
 	if err != nil {

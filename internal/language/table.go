@@ -15,23 +15,22 @@ import (
 	"github.com/purecuda/cuda/internal/language/kernels"
 )
 
-// A Kernel is a kernel of package kernels, and what it uses.
+// A Kernel is a kernel of package kernels and the features it uses.
 type Kernel struct {
 	Name, Doc string
 	File      string
 	Keys      map[Key]bool
 }
 
-// Row is a row of the table: a part of the language that a kernel uses, or that the compiler
-// refuses.
+// Row is a row of the table: a language feature that a kernel uses or that the compiler rejects.
 type Row struct {
 	Key
-	Kernel  string   // the name of a kernel of package kernels
-	Refusal *Refusal // if there is no kernel
+	Kernel  string   // name of a kernel in package kernels
+	Refusal *Refusal // set if there is no kernel
 }
 
-// Table returns all rows, and the kernels. It needs the source of the packages that kernels import.
-// The error names what is neither used by a kernel nor refused.
+// Table returns all rows and all kernels. It requires the source of the packages that kernels
+// import. If a feature is neither used by a kernel nor rejected, the error names it.
 func Table() ([]Row, []Kernel, error) {
 	fset := token.NewFileSet()
 	im := importer.ForCompiler(fset, "source", nil)
@@ -70,7 +69,8 @@ func Table() ([]Row, []Kernel, error) {
 	return rows, list, errors.Join(errs...)
 }
 
-// fewest returns the index of the most specific element with a key.
+// fewest returns the index of the most specific element with the given key, which is the one with
+// the fewest keys.
 func fewest[T any](list []T, k Key, keys func(T) map[Key]bool) int {
 	best := -1
 	for i, x := range list {
@@ -81,7 +81,7 @@ func fewest[T any](list []T, k Key, keys func(T) map[Key]bool) int {
 	return best
 }
 
-// refusedKeys is a refusal, and what its code uses.
+// refusedKeys is a refusal and the features that its code uses.
 type refusedKeys struct {
 	*Refusal
 	keys map[Key]bool
@@ -115,7 +115,7 @@ func readRefused(fset *token.FileSet, im types.Importer) (list []refusedKeys, er
 		}
 		c := newClassifier(newInfo())
 		cfg := types.Config{Importer: im, Error: func(error) {}}
-		cfg.Check("p", fset, []*ast.File{f}, c.info) // imports that are not used are errors
+		cfg.Check("p", fset, []*ast.File{f}, c.info) // ignores errors, such as those for unused imports
 		c.text([]byte(text))
 		c.node(f)
 		list = append(list, refusedKeys{r, c.keys})
@@ -123,7 +123,7 @@ func readRefused(fset *token.FileSet, im types.Importer) (list []refusedKeys, er
 	return list, nil
 }
 
-// readKernels reads package kernels.
+// readKernels parses package kernels.
 func readKernels(fset *token.FileSet, im types.Importer) ([]Kernel, error) {
 	texts := map[string][]byte{}
 	var files []*ast.File
@@ -174,7 +174,7 @@ type reader struct {
 	decls map[types.Object]ast.Node
 }
 
-// declarations finds the declaration of each package-level object.
+// declarations returns the declaration of each package-level object.
 func declarations(info *types.Info, files []*ast.File) map[types.Object]ast.Node {
 	decls := map[types.Object]ast.Node{}
 	for _, f := range files {
@@ -199,7 +199,7 @@ func declarations(info *types.Info, files []*ast.File) map[types.Object]ast.Node
 	return decls
 }
 
-// keys returns what a kernel uses, with the declarations that it reaches.
+// keys returns the features used by a kernel and by the declarations it refers to.
 func (r *reader) keys(f *ast.File, fun *ast.FuncDecl) map[Key]bool {
 	c := newClassifier(r.info)
 	for _, n := range []string{"File", "Package", "GenDecl", "ImportSpec", "Directive"} {

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// Each part of the language has a kernel or is refused.
+// Each language feature must be used by a kernel or be rejected.
 func TestTheTableIsComplete(t *testing.T) {
 	rows, _, err := Table()
 	if err != nil {
@@ -31,7 +31,7 @@ func TestTheTableIsComplete(t *testing.T) {
 	}
 }
 
-// The rows are those that Go has.
+// The rows must match the features of the current Go version.
 func TestTheRowsAreThoseOfGo(t *testing.T) {
 	same(t, "nodes", strings.Fields(nodes), withMethod(t, "go/ast", "End"))
 	same(t, "types", strings.Fields(typeKinds), withMethod(t, "go/types", "Underlying"))
@@ -52,8 +52,8 @@ func TestTheRowsAreThoseOfGo(t *testing.T) {
 	}
 }
 
-// same compares the names with those of this version of Go. Nodes that only newer versions have may
-// be missing there.
+// same compares the names with those of the current Go version. It permits nodes that exist only in
+// newer versions.
 func same(t *testing.T, what string, ours, theirs []string) {
 	t.Helper()
 	for _, n := range theirs {
@@ -66,7 +66,7 @@ func same(t *testing.T, what string, ours, theirs []string) {
 	}
 }
 
-// withMethod returns the exported types of a package of Go that have a method.
+// withMethod returns the exported types of a standard library package that have the given method.
 func withMethod(t *testing.T, path, method string) []string {
 	t.Helper()
 	out, err := exec.Command("go", "env", "GOROOT").Output()

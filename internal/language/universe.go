@@ -8,40 +8,40 @@ import (
 	"strings"
 )
 
-// Kind is a part of the table.
+// Kind is a section of the table.
 type Kind int
 
 const (
 	Syntax     Kind = iota // a node of the syntax tree
 	Token                  // a token
-	Universe               // a name that is always declared, or of package unsafe
-	Type                   // a basic type or a form of types
+	Universe               // a predeclared name, or a name of package unsafe
+	Type                   // a basic type or a kind of type
 	Form                   // a form of a statement or expression
 	Operator               // an operator on a class of types
-	Conversion             // from a class of types to another
+	Conversion             // a conversion from one class of types to another
 )
 
-// Key is a row of the table.
+// Key identifies a row of the table.
 type Key struct {
 	Kind Kind
 	Name string
 }
 
-// String returns the key as errors have it.
+// String formats the key for error messages.
 func (k Key) String() string {
 	return []string{"the node", "the token", "the name", "the type", "the form", "the operator", "the conversion"}[k.Kind] + " " + k.Name
 }
 
-// nodes are the types of package go/ast that are nodes.
+// nodes lists the types of package go/ast that represent syntax nodes.
 const nodes = `ArrayType AssignStmt BadDecl BadExpr BadStmt BasicLit BinaryExpr BlockStmt BranchStmt CallExpr CaseClause ChanType CommClause
 Comment CommentGroup CompositeLit DeclStmt DeferStmt Directive Ellipsis EmptyStmt ExprStmt Field FieldList File ForStmt FuncDecl FuncLit FuncType GenDecl
 GoStmt Ident IfStmt ImportSpec IncDecStmt IndexExpr IndexListExpr InterfaceType KeyValueExpr LabeledStmt MapType Package ParenExpr RangeStmt
 ReturnStmt SelectStmt SelectorExpr SendStmt SliceExpr StarExpr StructType SwitchStmt TypeAssertExpr TypeSpec TypeSwitchStmt UnaryExpr ValueSpec`
 
-// typeKinds are the types of package go/types that are types.
+// typeKinds lists the types of package go/types that represent types.
 const typeKinds = `Alias Array Basic Chan Interface Map Named Pointer Signature Slice Struct Tuple TypeParam Union`
 
-// universe are the names that are always declared, and those of package unsafe.
+// universe lists the predeclared names and those of package unsafe.
 const universe = `any append bool byte cap clear close comparable complex complex128 complex64 copy delete error false float32 float64 imag int
 int16 int32 int64 int8 iota len make max min new nil panic print println real recover rune string true uint uint16 uint32 uint64 uint8 uintptr
 unsafe.Add unsafe.Alignof unsafe.Offsetof unsafe.Pointer unsafe.Sizeof unsafe.Slice unsafe.SliceData unsafe.String unsafe.StringData`
@@ -50,7 +50,7 @@ const forms = `break|break with a label|continue|continue with a label|goto|fall
 call of function|call of function value|call of function literal|call of generic function|call of variadic function|call of method
 call of method of an interface|call with ...|field|promoted field|method value or call|method expression|name of another package`
 
-// representatives are types of each class.
+// representatives lists one or more types of each class.
 var representatives = []struct{ class, expr string }{
 	{"boolean", "bool"}, {"signed integer", "int32"}, {"unsigned integer", "uint32"}, {"unsigned integer", "uintptr"}, {"float", "float32"}, {"complex", "complex64"},
 	{"string", "string"}, {"array", "[2]int64"}, {"slice", "[]int64"}, {"[]byte", "[]byte"}, {"[]rune", "[]rune"}, {"struct", "struct{ a int }"},
@@ -58,12 +58,13 @@ var representatives = []struct{ class, expr string }{
 	{"map", "map[int]int"}, {"channel", "chan int"}, {"interface", "any"},
 }
 
-// generic are rows for type parameters, and for values of other types that become interfaces.
+// generic lists rows for type parameters, and for values of other types that are converted to
+// interfaces.
 var generic = []Key{{Form, "literal of pointer"}, {Conversion, "signed integer to type parameter"}, {Conversion, "float to type parameter"},
 	{Conversion, "type parameter to signed integer"}, {Conversion, "type parameter to float"}, {Conversion, "type parameter to interface"}, {Conversion, "[]byte to array"},
 	{Conversion, "[]byte to pointer to array"}, {Conversion, "[]rune to array"}, {Conversion, "[]rune to pointer to array"}}
 
-// Keys are all rows, in the order of the document.
+// Keys returns the keys of all rows in the order of the document.
 func Keys() ([]Key, error) {
 	var keys []Key
 	words := func(kind Kind, list []string) {
@@ -81,7 +82,7 @@ func Keys() ([]Key, error) {
 	return append(keys, more...), err
 }
 
-// tokens are the names of all tokens.
+// tokens returns the names of all tokens.
 func tokens() (list []string) {
 	for tok := token.ILLEGAL; tok < 256; tok++ {
 		if !strings.HasPrefix(tok.String(), "token(") {
@@ -100,7 +101,8 @@ func basicTypes() (list []string) {
 	return list
 }
 
-// combinations are the forms that the type checker accepts for the representatives.
+// combinations returns the operators and conversions that the type checker accepts for the
+// representatives.
 func combinations() ([]Key, error) {
 	pkg := types.NewPackage("p", "p")
 	pkg.SetImports([]*types.Package{types.Unsafe})
@@ -163,7 +165,7 @@ func shapeOf(class string) string {
 
 func (k Key) in(keys []Key) bool { return slices.Contains(keys, k) }
 
-// operandOf is the class of an operand, as the classifier has it.
+// operandOf returns the class of an operand in the classifier's terms.
 func operandOf(class string) string {
 	switch class {
 	case "[]byte", "[]rune":
@@ -174,7 +176,7 @@ func operandOf(class string) string {
 	return class
 }
 
-// operands are the classes that can be indexed, cut and ranged over, and of which there are
+// operands returns rows for the classes that can be indexed, sliced, ranged over, or written as
 // literals.
 func operands(legal func(string) bool) (keys []Key) {
 	add := func(format, class string) {

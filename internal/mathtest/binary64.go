@@ -9,13 +9,14 @@ import (
 	gpumath "github.com/purecuda/cuda/ptx/gpu/math"
 )
 
-// A Binary64 is a function of two float64 numbers.
+// A Binary64 is a function of two float64 values.
 type Binary64 struct {
 	Name string
 	F    func(x, y float64) float64
-	// Std has the right result where it is a NaN, infinite or zero. If Exact is nil, it always has.
+	// Std has the right result where it is a NaN, infinite or zero. If Exact is nil, Std is always
+	// right.
 	Std func(x, y float64) float64
-	// Exact is only called for finite numbers that are not zero. It returns nil if Std is right.
+	// Exact is only called for finite, nonzero arguments. It returns nil where Std is right.
 	Exact func(x, y *big.Float) *big.Float
 	Bound float64
 }
@@ -72,7 +73,7 @@ func pow(x, y *big.Float) *big.Float {
 	return exact.Pow(x, y)
 }
 
-// atan2 needs more precision if y/x is small and x is negative.
+// atan2 uses a higher precision if y/x is small and x is negative.
 func atan2(y, x *big.Float) *big.Float { return exact.Atan2(y, x) }
 
 func hypot(x, y *big.Float) *big.Float {
@@ -87,11 +88,11 @@ func hypot(x, y *big.Float) *big.Float {
 func DrawPair64(r *rand.Rand) (x, y float64) {
 	x = Draw64(r)
 	switch r.IntN(6) {
-	case 0: // a power that may be finite
+	case 0: // for which a power is likely to be finite
 		return math.Abs(x), (2*r.Float64() - 1) * 760 / math.Log(math.Abs(x))
 	case 1:
 		return x, float64(r.IntN(200) - 100)
-	case 2: // numbers of about the same size
+	case 2: // numbers of similar magnitude
 		return x, x * (r.Float64() * 2)
 	case 3:
 		return x, x * math.Exp(40*r.NormFloat64())

@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 )
 
-// Draw64 returns a random argument. Half of the arguments have random bits or wide ranges. The other
-// arguments are close to where functions are difficult.
+// Draw64 returns a random argument. Half of the arguments are random bits or cover wide ranges. The
+// others are near points where functions are difficult to compute.
 func Draw64(r *rand.Rand) float64 {
 	sign := 1 - 2*float64(r.IntN(2))
 	tiny := math.Ldexp(r.Float64(), -r.IntN(60)) * (1 - 2*float64(r.IntN(2)))
@@ -35,7 +35,7 @@ func Draw64(r *rand.Rand) float64 {
 	return sign * math.Pow(2, float64(r.IntN(2000)-1000)/4)
 }
 
-// Special64 lists arguments at and next to which functions have special results.
+// Special64 lists the arguments for which functions have special results, and their neighbors.
 func Special64() []float64 {
 	var list []float64
 	for _, x := range []float64{

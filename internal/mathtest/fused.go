@@ -9,9 +9,10 @@ import (
 	"strings"
 )
 
-// Fusible lists the products in a package's files that a compiler may fuse with an addition, so that
-// results would depend on the compiler. A product is safe within a conversion, if one factor is a
-// literal power of 2, or in one of the named functions, which multiply integers.
+// Fusible lists the products in a package's files that a compiler may fuse with an addition, so
+// that results would depend on the compiler. A product is safe if it is inside a conversion, if one
+// factor is a literal power of 2, or if it is in one of the named functions, which multiply
+// integers.
 func Fusible(files fs.FS, integers ...string) ([]string, error) {
 	names, err := fs.Glob(files, "*.go")
 	if err != nil {

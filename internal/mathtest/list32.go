@@ -8,13 +8,13 @@ import (
 	"github.com/purecuda/cuda/ptx/gpu/math32"
 )
 
-// A Unary32 is a function of one float32.
+// A Unary32 is a function of one float32 value.
 type Unary32 struct {
 	Name string
 	F    func(float32) float32
-	// Exact has an error that is negligible for a float32.
+	// Exact computes the result with an error that is negligible for a float32.
 	Exact func(float64) float64
-	// Bound is the largest error in ulps that the documentation states.
+	// Bound is the documented error bound in ulps.
 	Bound float64
 }
 
@@ -73,7 +73,7 @@ func second[T float32 | float64](f func(T) (a, b T)) func(T) T {
 	return func(x T) T { _, b := f(x); return b }
 }
 
-// A Binary32 is a function of two float32 numbers.
+// A Binary32 is a function of two float32 values.
 type Binary32 struct {
 	Name  string
 	F     func(x, y float32) float32
@@ -104,7 +104,7 @@ func DrawPair32(r *rand.Rand) (x, y float32) {
 	switch r.IntN(8) {
 	case 0:
 		return math.Float32frombits(r.Uint32()), math.Float32frombits(r.Uint32())
-	case 1, 2: // a power that may be finite
+	case 1, 2: // for which a power is likely to be finite
 		x = math.Float32frombits(r.Uint32() >> 1)
 		return x, float32((2*r.Float64() - 1) * 106 / math.Log(float64(x)))
 	case 3:
@@ -115,7 +115,7 @@ func DrawPair32(r *rand.Rand) (x, y float32) {
 	return float32(a), float32(b)
 }
 
-// Special32 lists arguments at and next to which functions have special results.
+// Special32 lists the arguments for which functions have special results, and their neighbors.
 func Special32() []float32 {
 	var list []float32
 	for _, x := range []float32{

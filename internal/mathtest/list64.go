@@ -8,16 +8,16 @@ import (
 	gpumath "github.com/purecuda/cuda/ptx/gpu/math"
 )
 
-// A Unary64 is a function of one float64.
+// A Unary64 is a function of one float64 value.
 type Unary64 struct {
 	Name string
 	F    func(float64) float64
 	// Std has the right result where it is a NaN, infinite or zero.
 	Std   func(float64) float64
 	Exact func(*big.Float) *big.Float // nil if Std is always right
-	// Bound is the largest error in ulps that the documentation states.
+	// Bound is the documented error bound in ulps.
 	Bound float64
-	Trust bool // Std overflows and vanishes at exactly the right arguments
+	Trust bool // whether Std overflows and underflows at exactly the right arguments
 }
 
 // Unary64s lists the functions of package math with one argument. Functions with two results occur
@@ -82,10 +82,10 @@ func (f Unary64) Error(x float64) float64 {
 	return ULP64(got, f.Exact(exact.New(precision, x)))
 }
 
-// precision is enough to measure errors of float64 results.
+// precision is sufficient to measure the errors of float64 results.
 const precision = 96
 
-// class returns 0 if the numbers are equal, or almost equal and neither special.
+// class returns 0 if the numbers are equal, or almost equal and neither is special.
 func class(got, want float64) float64 {
 	switch {
 	case got != got && want != want, math.Float64bits(got) == math.Float64bits(want):
@@ -103,7 +103,7 @@ func inverse(f func(*big.Float) *big.Float) func(*big.Float) *big.Float {
 	}
 }
 
-// sinPi is the sine of π·x where it is zero or a NaN, and another number elsewhere.
+// sinPi returns the sine of π·x where it is zero or a NaN, and some other number elsewhere.
 func sinPi(x float64) float64 {
 	switch {
 	case x-x != 0:
@@ -114,7 +114,7 @@ func sinPi(x float64) float64 {
 	return 2
 }
 
-// cosPi is the cosine of π·x where it is zero or a NaN, and another number elsewhere.
+// cosPi returns the cosine of π·x where it is zero or a NaN, and some other number elsewhere.
 func cosPi(x float64) float64 {
 	switch {
 	case x-x != 0:

@@ -8,7 +8,7 @@ import (
 	"math/big"
 )
 
-// Errors is the source of ULP32. Kernels that measure errors compile it.
+// Errors is the source of ULP32. Kernels that measure errors are compiled with it.
 //
 //go:embed ulp.go
 var Errors []byte
@@ -37,13 +37,14 @@ func ULP32(got float32, want float64) float64 {
 	return math.Abs(float64(got)-want) * power(23-min(e, 127))
 }
 
-// exponent returns the e for which 2^e <= |x| < 2^(e+1), or a small number.
+// exponent returns e such that 2^e <= |x| < 2^(e+1). For zero and subnormal numbers, it returns a
+// small number.
 func exponent(x float64) int { return int(math.Float64bits(x)>>52&0x7ff) - 1023 }
 
 func power(n int) float64 { return math.Float64frombits(uint64(n+1023) << 52) }
 
 // ULP64 returns the distance between got and the exact result want, in units of the float64 spacing
-// at want, where want has more than 64 bits of precision.
+// at want. want must have more than 64 bits of precision.
 func ULP64(got float64, want *big.Float) float64 {
 	if got != got {
 		return math.Inf(1)

@@ -20,10 +20,10 @@ var packages = []pkg{
 
 type function = func(*big.Float) *big.Float
 
-// after returns (f(x) - the given terms)/x^k for terms as coefficients of x^0, x^1, ….
+// after returns (f(x) - the given terms)/x^k. The terms are coefficients of x^0, x^1, ….
 func after(f function, k int, terms ...float64) function {
 	return func(x *big.Float) *big.Float {
-		// The terms cancel leading digits, so f needs more.
+		// The subtraction cancels leading digits, so f is computed with a higher precision.
 		long := new(big.Float).SetPrec(4 * prec).Set(x)
 		d := f(long)
 		p := new(big.Float).SetPrec(4 * prec).SetFloat64(1)
@@ -44,7 +44,7 @@ func longPower(x *big.Float, k int) *big.Float {
 	return p
 }
 
-// ofSquare returns the function of u = x² that f is of x.
+// ofSquare returns f as a function of u = x².
 func ofSquare(f function) function {
 	return func(u *big.Float) *big.Float {
 		return zero().Set(f(new(big.Float).SetPrec(5 * prec).Sqrt(new(big.Float).SetPrec(5 * prec).Set(u))))

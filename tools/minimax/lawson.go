@@ -5,9 +5,9 @@ import (
 	"math/big"
 )
 
-// lawson finds what remez finds, by least squares with weights that grow where the error is large
-// (Lawson's algorithm). It also works for polynomials that vanish within the interval, whose best
-// error need not alternate.
+// lawson solves the same problem as remez by iterated weighted least squares, in which the weights
+// grow where the error is large (Lawson's algorithm). Unlike remez, it works for functions that
+// vanish within the interval, for which the error of the best polynomial need not alternate.
 func lawson(g grid, f []*big.Float, first, last int) []*big.Float {
 	n := last - first + 1
 	basis := make([][]*big.Float, len(g.x))

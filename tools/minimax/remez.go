@@ -15,12 +15,12 @@ type fit struct {
 	doc    string
 	lo, hi float64
 	degree int
-	// target returns the function that the polynomial approximates, and weight the factor from the
-	// polynomial's error to the error that counts.
+	// target is the function that the polynomial approximates. weight is the factor that converts
+	// the polynomial's error to the error to be minimized.
 	target func(x *big.Float) *big.Float
 	weight func(x *big.Float) *big.Float
-	// bits is the precision of the coefficients: 24 or 53. The first pairs coefficients are sums of
-	// two numbers.
+	// bits is the precision of the coefficients: 24 or 53. The first coefficients, as many as pairs
+	// says, are sums of two numbers.
 	bits, pairs int
 }
 
@@ -145,8 +145,8 @@ func remez(g grid, f []*big.Float, first, last int) []*big.Float {
 	return solve(g, f, powers, points)[:n-1]
 }
 
-// solve returns the coefficients, and as the last element the error, of the polynomial whose
-// weighted error alternates at the points.
+// solve returns the coefficients of the polynomial whose weighted error alternates at the points.
+// The last element of the result is that error.
 func solve(g grid, f []*big.Float, powers [][]*big.Float, points []int) []*big.Float {
 	n := len(points)
 	rows := make([][]*big.Float, n)

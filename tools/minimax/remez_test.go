@@ -9,8 +9,8 @@ import (
 	"github.com/purecuda/cuda/internal/exact"
 )
 
-// TestExpOfDegree2 compares with the known best error of a parabola for e^x between -1 and 1, which is
-// 0.04502.
+// TestExpOfDegree2 checks the error of a parabola for e^x between -1 and 1. The smallest possible
+// error is known to be 0.04502.
 func TestExpOfDegree2(t *testing.T) {
 	f := fit{lo: -1, hi: 1, degree: 2, bits: 53, target: exact.Exp, weight: one}
 	g := sample(f)
@@ -31,7 +31,8 @@ func TestExpOfDegree2(t *testing.T) {
 	}
 }
 
-// TestFilesAreCurrent writes the files of both packages again and compares them.
+// TestFilesAreCurrent generates the files of both packages and compares them with the existing
+// ones.
 func TestFilesAreCurrent(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes 30 s")

@@ -28,7 +28,7 @@ type runner struct {
 	module   string
 	pkgs     []*pkg
 	changes  map[*pkg][]numbered
-	overlays [2]string // the overlay with the changes, and the overlay that traces
+	overlays [2]string // the overlay with the changes, and the overlay for tracing
 	tested   map[string]*testPackage
 	out      *os.File
 }

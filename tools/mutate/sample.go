@@ -244,7 +244,7 @@ const (
 	survived  = "survived"
 	timedOut  = "timeout"
 	unreached = "unreached" // no test that is run for its package reaches it
-	gone      = "gone"      // the code has changed since
+	gone      = "gone"      // the code of the function has changed since the sample was drawn
 )
 
 func readResults(file string) (map[int]result, error) {

@@ -38,7 +38,7 @@ type insertion struct {
 // site is a possible change. In its insertions, the constant on stands for the condition that
 // selects the change.
 type site struct {
-	Key  string // stays the same while the code of its function stays the same
+	Key  string // does not change as long as the code of its function does not change
 	Kind string
 	File string
 	Line int
@@ -56,7 +56,7 @@ type statement struct {
 	sites []*site
 }
 
-const on = "\x00" // replaced when the number of the change is known
+const on = "\x00" // a placeholder, replaced when the number of the change is known
 
 type finder struct {
 	p     *pkg
@@ -311,7 +311,7 @@ func (f *finder) dropped(s *ast.ExprStmt) {
 	if sel, ok := call.Fun.(*ast.SelectorExpr); ok {
 		switch name := sel.Sel.Name; {
 		case name == "KeepAlive":
-			return // a test cannot depend on its effect
+			return // a test cannot observe the effect of KeepAlive
 		case strings.HasSuffix(strings.ToLower(name), "lock"), strings.HasPrefix(name, "lock"), strings.HasPrefix(name, "unlock"):
 			kind = lock
 		}
@@ -396,7 +396,7 @@ func (f *finder) literal(n *ast.BasicLit) {
 		return
 	}
 	if b, ok := tv.Type.(*types.Basic); ok && b.Info()&types.IsUntyped != 0 {
-		return // part of a larger constant expression
+		return // it is part of a larger constant expression
 	}
 	v := constant.BinaryOp(constant.ToInt(tv.Value), token.ADD, constant.MakeInt64(1))
 	if constant.Compare(constant.ToInt(tv.Value), token.GTR, constant.MakeInt64(1)) && n.Pos()%2 == 0 {

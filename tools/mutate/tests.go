@@ -33,7 +33,7 @@ type test struct {
 	Name       string
 	Secs       float64
 	Hits       []int // the changes that the test reaches
-	Unreliable bool  // fails even without a change
+	Unreliable bool  // the test fails even without a change
 }
 
 // dataLimit limits the memory of the tests, in KiB, because a change can make a loop allocate

@@ -17,7 +17,7 @@ import (
 	"github.com/purecuda/cuda/tools/zerovalue/calls"
 )
 
-// The calls that may panic, by prefix of their names, and the documented reason.
+// mayPanic lists the calls that may panic, by prefix of their names, with the documented reason.
 var mayPanic = map[string]string{
 	"loader.Args.":     "an index out of range, as of a slice",
 	"loader.Frame.":    "an index out of range, as of a slice; on the path of every node that is added",
@@ -40,10 +40,11 @@ var mayPanic = map[string]string{
 	"ptx.Module.":               "a nil writer, or a syntax tree that was put together wrongly",
 }
 
-// The methods that may succeed on a nil or zero object, because there is nothing to do.
+// mayReturnNil matches the methods that may succeed on a nil or zero object because there is
+// nothing to do.
 var mayReturnNil = regexp.MustCompile(`\.(Close|Abort|Unwrap|Err)$|^kernels\.|^ptx\.|^serve\.(Batch)?Stats\.`)
 
-// The methods whose error need not name a constructor, and the reason.
+// otherError lists the methods whose error need not name a constructor, with the reason.
 var otherError = map[string]string{
 	"driver.Driver.Cu":              "a C function, whose error has a code and says that the Driver is zero",
 	"cu.Driver.Cu":                  "a C function, whose error has a code and says that the Driver is nil",

@@ -8,18 +8,18 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx"
 )
 
-// cudaSource is the counterpart in CUDA C++.
+// cudaSource contains the equivalent kernels in CUDA C++.
 //
 //go:embed math.cu
 var cudaSource string
 
-// function is a function of both libraries, and the arguments that it gets.
+// function is a function of both libraries and the range of its arguments.
 type function struct {
 	name     string
-	two      bool // the second argument is sum - x
+	two      bool // whether there is a second argument, which is sum - x
 	from, to float64
 	sum      float64
-	bar      bool // the float32 function must not take more than 1.1 times CUDA's time
+	bar      bool // whether the float32 function must take at most 1.1 times as long as CUDA's
 }
 
 var functions = []function{
@@ -56,8 +56,8 @@ var functions = []function{
 	{name: "Mod", two: true, from: -100, to: 100, sum: 3},
 }
 
-// goSource returns kernels for all functions. Each thread combines the bits of the results of
-// 4·n calls, so that they are computed and rounded.
+// goSource returns kernels for all functions. Each thread combines the bits of the results of 4·n
+// calls, so that the compiler can omit neither the computation nor the rounding.
 func goSource() string {
 	var b strings.Builder
 	b.WriteString(`package kernels

@@ -64,7 +64,7 @@ func run() (ok bool, err error) {
 	return compare(d, ours, theirs, from, only)
 }
 
-// counterpart returns the compiled math.cu, and what compiled it.
+// counterpart returns the compiled math.cu and the name of the compiler.
 func counterpart() (image []byte, from string, err error) {
 	if *cudaFile != "" {
 		image, err = os.ReadFile(*cudaFile)

@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/driver/emulator"
 )
 
-// The comparison runs on the emulator, where the kernels in Go are compared with themselves.
+// On the emulator, the comparison runs with the Go kernels on both sides.
 func TestCompare(t *testing.T) {
 	*threads, *calls, *turns = 256, 4, 3
 	image, err := compile()

@@ -15,13 +15,13 @@ import (
 
 const bar = 1.1
 
-// slice is a slice as a kernel's parameter.
+// slice has the memory layout of a slice in kernel parameters.
 type slice struct {
 	ptr      driver.CUdeviceptr
 	len, cap int64
 }
 
-// bench is what measurements need.
+// bench contains what all measurements have in common.
 type bench struct {
 	c          *driver.Context
 	s          *driver.Stream
@@ -112,7 +112,7 @@ type result struct {
 	difference       float64
 }
 
-// row measures both kernels of a function by turns. The order changes with each turn.
+// row measures the two kernels of a function alternately. The order changes with each turn.
 func (b *bench) row(f function, bits string, goModule, cudaModule *driver.Module) (r result, err error) {
 	var launches [2]*driver.Launch
 	var sums [2][]float64
@@ -124,7 +124,7 @@ func (b *bench) row(f function, bits string, goModule, cudaModule *driver.Module
 		if launches[i], err = b.prepare(k, f, bits); err != nil {
 			return r, err
 		}
-		// The first launches warm up.
+		// The first launches serve as warm-up.
 		for range 2 {
 			if _, err := b.time(launches[i]); err != nil {
 				return r, err
@@ -164,7 +164,7 @@ func (b *bench) row(f function, bits string, goModule, cudaModule *driver.Module
 
 func (b *bench) prepare(k *driver.Kernel, f function, bits string) (*driver.Launch, error) {
 	cfg := driver.LaunchConfig{Grid: driver.D1(*threads / 256), Block: driver.D1(256)}
-	// The steps of a thread cover a tenth of the range.
+	// The arguments of a thread cover a tenth of the range.
 	size, step := (f.to-f.from)*0.9, (f.to-f.from)*0.1/float64(*calls)
 	n := int64(*calls / 4)
 	if bits == "32" {
@@ -198,7 +198,8 @@ func median(x []float64) float64 {
 	return x[len(x)/2]
 }
 
-// interval returns the order statistics that bound the median of n values with at least 95 % confidence.
+// interval returns the indices of the order statistics that bound the median of n values with a
+// confidence of at least 95 %.
 func interval(n int) (low, high int) {
 	// The number of values below the median has a binomial distribution.
 	p := math.Exp2(-float64(n))

@@ -48,7 +48,7 @@ func fibonacci(n int64) int64 {
 //gpu:noinline
 func apart(a, b int64) (int64, int64) { return a * 3, b - a }
 
-// Function literals, function values and closures, if they are known when the kernel is compiled.
+// Function literals, function values and closures that are known at compile time.
 //
 //gpu:kernel
 func closures(t gpu.Thread, in, out []int64) {
@@ -101,7 +101,7 @@ type celsius float64
 
 func (c celsius) half() celsius { return c / 2 }
 
-// Interfaces whose dynamic type is known when the kernel is compiled, with methods and embedding.
+// Interfaces whose dynamic type is known at compile time, with methods and embedding.
 //
 //gpu:kernel
 func interfaces(t gpu.Thread, in, out []int64) {

@@ -1,5 +1,6 @@
-// Package kernels has a kernel for each part of Go that kernels can use. Tests run each kernel as
-// plain Go and on a device, and compare the results. The comments are rows of the language reference.
+// Package kernels contains a kernel for each part of Go that kernels can use. Tests run each kernel
+// as plain Go and on a device, and compare the results. The comments become rows of the language
+// reference.
 package kernels
 
 import (
@@ -9,15 +10,15 @@ import (
 	"github.com/purecuda/cuda/ptx/gpu"
 )
 
-// Source is the text of this package.
+// Source contains the source files of this package.
 //
 //go:embed *.go
 var Source embed.FS
 
 const (
-	Threads = 8  // of a launch
-	Inputs  = 2  // of a thread
-	Outputs = 24 // of a thread
+	Threads = 8  // per launch
+	Inputs  = 2  // per thread
+	Outputs = 24 // per thread
 )
 
 // Kernel is a kernel with the same signature as all others.
@@ -43,7 +44,7 @@ func bits32(x float32) int64 { return int64(math.Float32bits(x)) }
 
 func bits64(x float64) int64 { return int64(math.Float64bits(x)) }
 
-// All kernels, in the order of the files.
+// All lists the kernels in the order of the files.
 var All = []Kernel{
 	{"addresses", addresses},
 	{"boxes", boxes},

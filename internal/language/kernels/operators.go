@@ -67,7 +67,7 @@ func complexOperators(t gpu.Thread, in, out []int64) {
 	o[14], o[15] = bits32(real(c)), bits32(imag(c))
 }
 
-// Logical operators. The second operand is evaluated only if it decides.
+// Logical operators. The second operand is evaluated only if the first does not decide the result.
 //
 //gpu:kernel
 func logicalOperators(t gpu.Thread, in, out []int64) {
@@ -182,8 +182,8 @@ func constantStrings(t gpu.Thread, in, out []int64) {
 
 type named string
 
-// Strings that are chosen when the kernel runs can be compared for equality. Their order must be
-// known when the kernel is compiled.
+// Strings that are chosen at run time can be compared for equality. An ordered comparison requires
+// strings that are known at compile time.
 //
 //gpu:kernel
 func stringComparisons(t gpu.Thread, in, out []int64) {

@@ -69,7 +69,7 @@ func ranges(t gpu.Thread, in, out []int64) {
 	}
 	list := [...]int64{a, b, a + b}
 	for i, x := range list {
-		list[2] = 0 // the loop sees the array as it was
+		list[2] = 0 // the loop iterates over a copy of the array
 		o[2] += int64(i) * x
 	}
 	for i, x := range &list {
@@ -201,7 +201,7 @@ func switches(t gpu.Thread, in, out []int64) {
 	}
 }
 
-// Type switch and type assertion, on a type that is known when the kernel is compiled.
+// Type switch and type assertion on a value whose dynamic type is known at compile time.
 //
 //gpu:kernel
 func typeSwitches(t gpu.Thread, in, out []int64) {

@@ -7,8 +7,8 @@ import (
 
 var axes = [3]string{"x", "y", "z"}
 
-// Grid adds the method that computes the number of blocks for a number of elements. Clusters are
-// whole.
+// Grid adds the method that computes the grid for a number of elements. If the kernel has a cluster
+// size, the grid consists of whole clusters.
 func (p *Printer) Grid(k *Kernel) {
 	block, whole, n := [3]int{}, "", 3
 	for i := range block {
@@ -45,7 +45,7 @@ func (p *Printer) Grid(k *Kernel) {
 	p.F("}\n}\n\n")
 }
 
-// extent returns the field of a Dim3 with the number of blocks along an axis.
+// extent returns the field of a Dim3 that contains the number of blocks along an axis.
 func extent(axis int, elements string, block, cluster int) string {
 	name := strings.ToUpper(axes[axis])
 	if cluster > 1 {

@@ -1,4 +1,4 @@
-// Package launcher writes the Go of typed launchers. The generators go2ptx and ptx2go share it.
+// Package launcher generates the Go code of typed launchers, for the generators go2ptx and ptx2go.
 package launcher
 
 import (
@@ -10,7 +10,7 @@ import (
 // Kernel describes a launcher.
 type Kernel struct {
 	Type    string // name of the launcher's type
-	Block   [3]int // of Grid; 0 counts as 1
+	Block   [3]int // block size for Grid; 0 counts as 1
 	Cluster [3]int // zero if the kernel has no fixed cluster size
 	Shared  int    // bytes of dynamic shared memory
 	Params  []Param
@@ -20,14 +20,14 @@ type Kernel struct {
 type Param struct {
 	Arg    string // name of the Go parameter
 	Field  string // name of the field of the prepared launch; empty if the argument cannot be set
-	Type   string // of the value or of the memory's elements; empty for memory of any type
-	As     string // type to which the value is converted; empty for none
-	Memory bool   // device memory
-	Access Access // to the memory
+	Type   string // type of the value or of the memory's elements; empty for memory of any type
+	As     string // type to which the value is converted; empty if it is not converted
+	Memory bool   // whether the parameter is device memory
+	Access Access // how the kernel accesses the memory
 	Remark string // comment on the field; may be empty
 }
 
-// Access is how a kernel accesses memory.
+// Access tells how a kernel accesses memory.
 type Access uint8
 
 const (
@@ -37,7 +37,7 @@ const (
 	InOut
 )
 
-// mode returns the driver.AccessMode.
+// mode returns the corresponding driver.AccessMode.
 func (q *Param) mode() string {
 	switch {
 	case !q.Memory:
@@ -50,7 +50,7 @@ func (q *Param) mode() string {
 	return "driver.ReadsWrites"
 }
 
-// Modes returns the arguments of driver.NewCalls after the kernel, each after a comma.
+// Modes returns the arguments of driver.NewCalls that follow the kernel, each preceded by a comma.
 func (k *Kernel) Modes() string {
 	var b strings.Builder
 	for i := range k.Params {
@@ -59,7 +59,7 @@ func (k *Kernel) Modes() string {
 	return b.String()
 }
 
-// Printer is the text of a Go file, which gofmt has yet to format.
+// Printer accumulates the text of a Go file, which is not formatted yet.
 type Printer struct{ bytes.Buffer }
 
 // F adds formatted text.
@@ -72,13 +72,13 @@ func (p *Printer) Comment(text string) {
 	}
 }
 
-// Launcher adds the launcher's type, which holds the kernel's driver.Calls, and its method Kernel.
-// The comment follows the first line of the type's comment and may be empty.
+// Launcher adds the launcher's type, which contains the kernel's driver.Calls, and its method
+// Kernel. comment follows the first line of the type's comment and may be empty.
 func (p *Printer) Launcher(k *Kernel, kernel, comment string) {
 	p.launcher(k, kernel, comment, "calls *driver.Calls", "calls.Kernel()")
 }
 
-// Plain is Launcher for a type without the method Do. It holds a driver.Kernel.
+// Plain is like Launcher, for a type without the method Do. The type contains a driver.Kernel.
 func (p *Printer) Plain(k *Kernel, kernel, comment string) {
 	p.launcher(k, kernel, comment, "kernel *driver.Kernel", "kernel")
 }
@@ -105,7 +105,7 @@ func (p *Printer) Op(k *Kernel) {
 	p.F(")\n}\n\n")
 }
 
-// declared returns the argument with its access.
+// declared returns the argument, wrapped to declare its access mode.
 func (q *Param) declared() string {
 	if q.Memory && q.Access != Unknown {
 		return fmt.Sprintf("driver.%s(%s)", [...]string{In: "In", Out: "Out", InOut: "InOut"}[q.Access], q.Arg)
@@ -113,7 +113,7 @@ func (q *Param) declared() string {
 	return q.passed()
 }
 
-// passed returns the value as the driver accepts it.
+// passed returns the value in the form that the driver accepts.
 func (q *Param) passed() string {
 	if q.As != "" {
 		return q.As + "(" + q.Arg + ")"
@@ -121,7 +121,7 @@ func (q *Param) passed() string {
 	return q.Arg
 }
 
-// passedType returns the type of passed.
+// passedType returns the type of the expression that passed returns.
 func (q *Param) passedType() string {
 	if q.As != "" {
 		return q.As
@@ -140,7 +140,8 @@ func (q *Param) goType(memory string) string {
 	return fmt.Sprintf(memory, q.Type)
 }
 
-// formal returns the parameters of a launch. Neighbours of one type share it.
+// formal returns the formal parameters of a launch. Adjacent parameters of the same type share the
+// type.
 func (k *Kernel) formal(memory string) string {
 	names, types := []string{"cfg"}, []string{"driver.LaunchConfig"}
 	for i := range k.Params {
@@ -149,7 +150,7 @@ func (k *Kernel) formal(memory string) string {
 	return strings.Join(declarations(names, types), ", ")
 }
 
-// declarations returns parameters or fields as Go declares them.
+// declarations formats parameters or fields as Go declarations.
 func declarations(names, types []string) []string {
 	var out []string
 	for i := range names {
@@ -180,7 +181,7 @@ func (p *Printer) Do(k *Kernel) {
 	p.F("return launcher.calls.Do(on, &cfg, &struct {\n%s\n}{%s})\n}\n\n", strings.Join(declarations(names, types), "\n"), strings.Join(values, ", "))
 }
 
-// untyped reports whether a parameter is memory of any type.
+// untyped reports whether any parameter is memory of any type.
 func (k *Kernel) untyped() bool {
 	for _, q := range k.Params {
 		if q.Memory && q.Type == "" {
@@ -190,7 +191,7 @@ func (k *Kernel) untyped() bool {
 	return false
 }
 
-// Prepare adds the type of a prepared launch, whose arguments can be set, and the method that
+// Prepare adds the type of a prepared launch, whose arguments can be changed, and the method that
 // returns it.
 func (p *Printer) Prepare(k *Kernel) {
 	name := k.Type + "Args"

@@ -35,15 +35,15 @@ type Call struct {
 	Done     bool
 	Panic    string `json:",omitempty"`
 	Hangs    bool   `json:",omitempty"`
-	Failed   bool   `json:",omitempty"` // the call used testing.TB's Fatal
-	CanFail  bool   `json:",omitempty"` // the last result has type error
+	Failed   bool   `json:",omitempty"` // whether the call used testing.TB's Fatal
+	CanFail  bool   `json:",omitempty"` // whether the last result has type error
 	Err      string `json:",omitempty"`
 }
 
 // The sets of arguments.
 const (
 	zeroArgs = "zero arguments"    // the zero value of each parameter's type
-	nilArgs  = "typed nil"         // as zeroArgs, but interfaces contain nil pointers
+	nilArgs  = "typed nil"         // like zeroArgs, but interfaces contain nil pointers
 	someArgs = "arguments of zero" // pointers to zero values, functions, slices of one element
 )
 
@@ -59,7 +59,7 @@ type caller struct {
 // of the first call, so that a new process can continue after a call that ended the previous one.
 func Main(all []Exported) int {
 	c := &caller{out: json.NewEncoder(os.Stdout)}
-	os.Stdout = os.Stderr // for functions that print
+	os.Stdout = os.Stderr // functions that print must not write to the program's output
 	if len(os.Args) > 1 {
 		var err error
 		if c.from, err = strconv.Atoi(os.Args[1]); err != nil {
@@ -134,7 +134,7 @@ func (c *caller) one(call Call, f reflect.Value) {
 				call.Panic = fmt.Sprintf("%v\n%s", p, debug.Stack())
 			}
 		}()
-		call.Failed = true // reset if the call returns
+		call.Failed = true // will be reset if the call returns
 		call.Err, call.CanFail = c.results(f, c.args(f.Type(), call.Args))
 		call.Failed = false
 	}()
