@@ -72,9 +72,9 @@ func TestWaitingDoesNotAllocate(t *testing.T) {
 		{slots: 0, few: 2},
 		{slots: 1, few: 2},
 		{slots: 0, few: 2, ctx: cancellable},
-		{slots: 0, few: 0}, // by a poller
+		{slots: 0, few: 0}, // a poller waits
 		{slots: 0, few: 0, ctx: cancellable},
-		{slots: 1, few: 0, sleepy: true, ctx: cancellable}, // by a goroutine that blocks
+		{slots: 1, few: 0, sleepy: true, ctx: cancellable}, // a goroutine that blocks waits
 	} {
 		restoreSlots, restoreFew := driver.SetBlockingSlots(of.slots), driver.SetFewWaits(of.few)
 		f := newFake()
@@ -94,7 +94,7 @@ func TestWaitingDoesNotAllocate(t *testing.T) {
 				t.Error(err)
 			}
 			for range 3 {
-				runtime.Gosched() // the poller ends, so that the next wait starts it again
+				runtime.Gosched() // let the poller end, so that the next wait starts a new one
 			}
 		}); n > lostPooled {
 			t.Errorf("%+v: %v allocations", of, n)

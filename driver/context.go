@@ -30,8 +30,8 @@ type contextCore struct {
 	raw     CUcontext
 	bound   *Driver
 	guarded *Driver
-	// loose is for calls in which a stream or event determines the context. It is guarded. It does
-	// not bind the context if the driver's version is at least selfBound.
+	// loose is used for calls in which a stream or event determines the context. It is guarded. If
+	// the driver's version is at least selfBound, it does not bind the context.
 	loose   *Driver
 	release func(d *cu.Driver) error // releases or destroys raw
 	marks   markPool
@@ -145,11 +145,11 @@ func newContext(dev Device, raw CUcontext, release func(*cu.Driver) error) *Cont
 // not be bound to it.
 func (core *contextCore) destroy(d *cu.Driver) error {
 	if err := core.marks.destroy(d); err != nil {
-		core.home.Note(err) // not returned: the library created these events
+		core.home.Note(err) // only noted, because the library rather than the caller created these events
 	}
 	unloaded := core.unload(d)
 	if err := core.dev.driver.core.kernelFaults.Close(core.home.Faults, d); err != nil {
-		core.home.Note(err) // not returned: the library allocated this memory
+		core.home.Note(err) // only noted, because the library rather than the caller allocated this memory
 	}
 	return errors.Join(unloaded, core.release(&core.dev.driver.Guarded().Driver))
 }

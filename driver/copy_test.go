@@ -102,7 +102,7 @@ func TestRegionsReachTheDriver(t *testing.T) {
 }
 
 func TestRegionsOutsideTheirMemoryAreRefused(t *testing.T) {
-	a := newAxpy(t) // x has 256 bytes
+	a := newAxpy(t) // its buffer x has 256 bytes
 	h := must(driver.AllocHost[byte](a.c, 1<<12))(t)
 	src := driver.Region{Memory: h, Pitch: 64, Rows: 8}
 	for _, test := range []struct {

@@ -312,7 +312,7 @@ type mark struct {
 	core   *contextCore
 	raw    CUevent
 	holder *life.Lifetime // lifetime of the stream, retained by the wait
-	seen   *uint32        // of the stream
+	seen   *uint32        // the stream's field seen
 }
 
 // markPool holds unused events. Each wait returns its event, so there are never more events than

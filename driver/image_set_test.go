@@ -133,7 +133,7 @@ func TestFatBinariesRun(t *testing.T) {
 			}
 			closeAll(t, s, x, m)
 		}
-		m := must(c.LoadModule(imageFile(t, "old.fatbin")))(t) // compressed as before CUDA 12.8
+		m := must(c.LoadModule(imageFile(t, "old.fatbin")))(t) // in the format that preceded CUDA 12.8
 		k := must(m.Kernel("k"))(t)
 		noError(t, k.Load())
 		noError(t, m.Close())

@@ -344,7 +344,7 @@ func TestJITOptionsHaveTheirWholeRange(t *testing.T) {
 	}
 }
 
-// The driver is asked for line numbers if embedded PTX has them, and only then.
+// Line numbers must be requested from the driver if and only if the embedded PTX has them.
 func TestEmbeddedModulesKeepLineNumbers(t *testing.T) {
 	var got []cu.CUjit_option
 	c := gputest.Watched(t, cu.FnCuModuleLoadDataEx, func(a loader.Args) {

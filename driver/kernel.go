@@ -315,7 +315,7 @@ func (k *Kernel) SetAttribute(a cu.CUfunction_attribute, v int) error {
 	if err != nil {
 		return fmt.Errorf("%v: attribute %v = %d: %w", k, a, v, err)
 	}
-	k.info = nil // read again
+	k.info = nil // must be read again
 	return nil
 }
 

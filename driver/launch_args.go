@@ -250,7 +250,8 @@ func storePlain(at unsafe.Pointer, v any) {
 	case CUdeviceptr:
 		*(*CUdeviceptr)(at) = v
 	default:
-		// Copied as bytes: a View of package gpu contains a pointer, and at is not memory for those.
+		// v must be copied as bytes. It may be a View of package gpu, which contains a pointer, and
+		// the memory at address at must not contain Go pointers.
 		t := reflect.New(reflect.TypeOf(v))
 		t.Elem().Set(reflect.ValueOf(v))
 		copyArg(at, t.UnsafePointer(), t.Elem().Type().Size())

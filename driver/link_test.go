@@ -407,8 +407,8 @@ func ExampleLinker() {
 	// [scaled] <nil>
 }
 
-// Embedded links what it gets, knows the kernels' parameters, and names the part that lacks
-// something.
+// Embedded must link all parts, so that the kernels' parameters are known. If a symbol is missing,
+// the error must name the part that refers to it.
 func TestEmbeddedCodeIsLinked(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		parts := [][]byte{[]byte(linkUser), []byte(linkFunc), []byte(linkVar)}

@@ -266,7 +266,7 @@ func TestMethodsReturnTheErrorsOfTheirCalls(t *testing.T) {
 	c := gputest.Context(t, gputest.Driver(t, lib))
 	lib.Ignore("cuThreadExchangeStreamCaptureMode")
 	o := newEverything(t, c)
-	// The methods use the same memory on several streams, so the work of one must finish before
+	// The methods use the same memory on several streams, so the work of each must finish before
 	// the next one runs.
 	run := func(f func(*everything) error) ([]faulty.Call, error) {
 		err := f(o)

@@ -445,7 +445,7 @@ func (l *Library) init(j *jit, img loadable, opts []JITOption) {
 // the driver may not compile a library before that.
 type libraryFaults struct {
 	state *kernelfault.State
-	armed bool // or the library has no checks
+	armed bool // set up, or not needed because the library has no checks
 	slot  *kernelfault.Slot
 }
 

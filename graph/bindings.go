@@ -38,7 +38,7 @@ import (
 type Bindings struct {
 	use      use
 	x        *Exec
-	round    uint64   // at least 1; incremented to remove all marks at once
+	round    uint64   // at least 1; incrementing it removes all marks at once
 	slots    []slot   // numeric arguments
 	spare    []int    // free indices of slots
 	vacant   []int    // free indices of bound

@@ -72,8 +72,8 @@ func TestPoolKeepsWhatIsRegisteredWhileAGraphLives(t *testing.T) {
 	})
 }
 
-// The contents must be released with their last holder, in whatever order the pool and the graphs
-// are closed.
+// The contents must be released when the last graph or pool that refers to them is closed, in
+// whatever order they are closed.
 func TestPoolMayBeClosedBeforeItsGraphs(t *testing.T) {
 	each(t, func(k *kit) {
 		p, err := graph.NewPool(k.C)

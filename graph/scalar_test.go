@@ -224,8 +224,8 @@ const lengthsPTX = `.version 6.0
 }
 `
 
-// Every way to give a graph a launch passes memory as slices, and refuses restrict arguments that
-// overlap. Afterwards the graph still works with other memory.
+// However a launch gets into a graph, its memory must be passed as slices, and overlapping restrict
+// arguments must be rejected. Afterwards the graph must still work with other memory.
 func TestSlicesAndRestrictInGraphs(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		m := try(c.LoadModule([]byte(lengthsPTX)))(t)

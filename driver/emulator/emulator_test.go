@@ -320,7 +320,7 @@ func askingRig(t *testing.T, check emulator.Check, told *atomic.Int32) *rig {
 		told.Add(1)
 		r.emu.Findings()
 		r.emu.Leaks()
-		if !asks.CompareAndSwap(false, true) { // the handler's own copy may fail and be logged
+		if !asks.CompareAndSwap(false, true) { // a nested call: the copy below may fail, which calls the handler again
 			return
 		}
 		defer asks.Store(false)

@@ -373,7 +373,7 @@ func (x *exec) change(n *node) *step {
 }
 
 // stepAt reads (exec, node) from arguments 0 and 1. The node's step must have parameters of type P.
-// The caller may not change the step.
+// The caller must not change the step.
 func stepAt[P nodeParams](c call) (*exec, *node, P, result) {
 	var none P
 	x, r := execAt(c, 0)

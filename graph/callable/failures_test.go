@@ -303,8 +303,8 @@ func TestCallableRefusesWhatCannotWork(t *testing.T) {
 	})
 }
 
-// Work that the function enqueues in Trace.Stream is part of each call, also when the function then
-// calls Scope and the rest of the call is recorded.
+// Work that the function enqueues in Trace.Stream must be part of each call, even if the function
+// then calls Scope, so that the rest of the call is recorded.
 func TestWorkInTheStreamOfATrace(t *testing.T) {
 	each(t, func(k *kit) {
 		c := made(k, func(t *callable.Trace[affine]) (*driver.HostBuffer[uint32], error) {

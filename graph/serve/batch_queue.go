@@ -469,7 +469,7 @@ func (b *Batcher[In, Out]) use(m *member[In, Out], use func(Out, int) error) err
 		q.release(m)
 		return err
 	}
-	defer q.finish(m) // also if use panics or calls runtime.Goexit
+	defer q.finish(m) // runs even if use panics or calls runtime.Goexit
 	if use != nil {
 		if err := use(m.out, m.row); err != nil {
 			return err

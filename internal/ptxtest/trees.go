@@ -8,7 +8,8 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Agree checks that the fast reader's info and the parser's tree m of the same valid text agree.
+// Agree checks that the results of the fast reader and of the parser are consistent: info and m
+// must come from the same valid text.
 func Agree(t testing.TB, m *ptx.Module, info *ptx.ModuleInfo) {
 	t.Helper()
 	if info.Version != m.Version || info.AddressSize != m.AddressSize || !slices.Equal(info.Targets, m.Targets) {

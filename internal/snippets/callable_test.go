@@ -26,7 +26,7 @@ func philoxOf(c uint64, key uint32) uint32 {
 	return c0
 }
 
-// The expected value is from the known answers of Random123, the library of Philox's authors.
+// The expected value is from the known-answer tests of Random123, the library by Philox's authors.
 func TestPhiloxHasTheKnownAnswer(t *testing.T) {
 	if got := philoxOf(0, 0); got != 0xff1dae59 {
 		t.Errorf("got %#x", got)

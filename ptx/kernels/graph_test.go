@@ -72,7 +72,7 @@ func TestAFlowOrdersOperations(t *testing.T) {
 			k.ok(err)
 			edges++
 		}
-		if edges < 6 || edges > 8 { // iota and fill to axpy, then each operation to the next
+		if edges < 6 || edges > 8 { // two edges from iota and fill to axpy, and one from each later operation to the next
 			t.Errorf("%d edges", edges)
 		}
 		e, err := g.Instantiate()

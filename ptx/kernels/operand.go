@@ -13,7 +13,7 @@ type operand struct {
 	n    uint64 // elements
 	size uintptr
 	err  error
-	none bool // there is no memory, which some operations allow
+	none bool // whether there is no memory, which some operations permit
 
 	addr, bytes uint64 // address and size in bytes of the part that is compared with other operands
 }

@@ -145,8 +145,8 @@ func TestEveryValueIsDecodedAndEncoded(t *testing.T) {
 	})
 }
 
-// Between each two neighbors, the test rounds the middle, the float64 and float32 numbers beside
-// the middle and beside the neighbors, and random numbers.
+// Between each pair of adjacent numbers, the test rounds the midpoint, the closest float64 and
+// float32 numbers to the midpoint and to the two numbers, and random numbers.
 func TestNumbersBetweenNeighborsAreRounded(t *testing.T) {
 	each(t, func(t *testing.T, k kind) {
 		r := rand.New(rand.NewPCG(1, 2))
@@ -339,7 +339,7 @@ func (c checker[T]) one(a T) {
 		if m < 0 {
 			return 1
 		}
-		return compare(x, m*m) // the square of a middle is exact
+		return compare(x, m*m) // the square of a midpoint is exact in float64
 	}, a)
 	neg, abs := c.of(a.Bits()^c.sign()), c.of(a.Bits()&^c.sign())
 	if x != x {

@@ -122,8 +122,8 @@ func TestGenericFunctionsServeEveryType(t *testing.T) {
 	wide(t, r.NormFloat64, math.FMA)
 }
 
-// FMA must round once. In float64, this sum rounds to the middle of two float32 numbers, and rounding
-// that middle gives the wrong number.
+// FMA must round only once. In float64, this sum rounds to the midpoint between two float32
+// numbers, and rounding that again gives the wrong number.
 func TestFMAOfFloat32IsRoundedOnce(t *testing.T) {
 	a, b, c := float32(1+0x1p-12), float32(1+0x1p-12), float32(-0x1p-60)
 	if got := num.FMA(a, b, c); got != 1+0x1p-11 {

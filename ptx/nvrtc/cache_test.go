@@ -25,7 +25,7 @@ func TestSecondCompilationComesFromTheCache(t *testing.T) {
 	f, cache := &fake{}, testCache(t)
 	p := Program{Name: "k.cu", Source: "s", Arch: Real(9, 0), NameExpressions: []string{"add<float>"}}
 	first := compileOK(t, newFake(t, f, WithCache(cache)), p)
-	again := compileOK(t, newFake(t, f, WithCache(cache)), p) // as in another process
+	again := compileOK(t, newFake(t, f, WithCache(cache)), p) // a new compiler, as in another process
 	if first.Cached || !again.Cached || f.compiled.Load() != 1 {
 		t.Errorf("cached %v, then %v; %d compilations", first.Cached, again.Cached, f.compiled.Load())
 	}

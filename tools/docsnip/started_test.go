@@ -21,7 +21,7 @@ import (
 type step struct {
 	line int
 	file string // name of a file to write; empty for commands
-	out  bool   // the block is output
+	out  bool   // whether the block is output rather than a file or commands
 	text string
 }
 

@@ -85,8 +85,8 @@ const perGraph = 20
 
 // Allocations allowed for each new object.
 const (
-	perPair   = 2   // memory: the buffer and its lifetime
-	perModule = 150 // one per kernel of a module of 100, and the module's own
+	perPair   = 2   // for a piece of memory: the buffer and its lifetime
+	perModule = 150 // for a module of 100 kernels: one per kernel, and those of the module itself
 )
 
 // table is the row that creates a function table in each operation. Its allocations are not

@@ -73,8 +73,8 @@ func (b *bench) addChain(n int) (err error) {
 	return err
 }
 
-// addPlan builds the same chain from a plan, as a program does that builds it repeatedly.
-// The first sample of each length, which is not timed, creates the plan.
+// addPlan builds the same chain from a plan, like a program that builds the chain repeatedly. The
+// first sample of each length, which is not timed, creates the plan.
 func (b *bench) addPlan(n int) (err error) {
 	p := b.plans[n]
 	if p == nil {

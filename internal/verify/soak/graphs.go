@@ -38,7 +38,7 @@ type graphWorker struct {
 	count   *driver.HostFunc
 	counter *driver.Buffer[uint32] // loop counter
 	choice  *graph.Scalar[uint32]
-	calls   atomic.Int64 // calls of the function count
+	calls   atomic.Int64 // number of calls of the function in count
 	fired   int64        // expected number of calls
 	want    uint32
 	round   int
