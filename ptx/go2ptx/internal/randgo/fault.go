@@ -1,5 +1,7 @@
 package randgo
 
+import "fmt"
+
 // faultOf writes a statement that can fault.
 func (g *gen) faultOf(kind int) {
 	a := pick(g, g.arrays[:4]) // integers: Go leaves float to integer open outside of the range
@@ -74,6 +76,20 @@ func (g *gen) faultOf(kind int) {
 		i := g.fresh("i")
 		g.line("%s := int(%s) + %d", i, g.atom(pick(g, []typ{"int8", "uint8"})), g.n(40))
 		g.line("if %s >= 0 { oi[g*4] += int64(%s[%s]) }", i, a.name, a.name+"["+i+"]&3")
+	case 16, 17:
+		g.use("fault of a slice whose bounds are inside")
+		low, high := g.fresh("i"), g.fresh("i")
+		g.line("%s, %s := int(%s&63), int(%s&63)", low, high, g.atom("uint8"), g.atom("uint8"))
+		g.line("oi[g*4] += int64(len(%s[%s]))", a.name, fmt.Sprintf(pick(g, []string{"%[1]s:%[2]s", "%[1]s:%[2]s", "%[1]s:%[2]s:70", ":%[1]s][%[2]s:"}), low, high))
+	case 18, 19:
+		g.use("fault that a loop may have before the first one")
+		i, d := g.fresh("i"), g.fresh("fd")
+		g.line("%s, %s := int(int8(%s)) %s %d, %s & 1", i, d, g.atom("uint8"), pick(g, []string{"-", "+"}), g.n(60), g.atom("int32"))
+		g.line("for {")
+		g.line("\toi[g*4] += int64(%s[%s])", a.name, i)
+		g.line("\toi[g*4] += int64(%d / %s)", 2+g.n(9), d)
+		g.line("\tif %s++; %s&3 == 0 { break }", i, i)
+		g.line("}")
 	default:
 		g.use("fault in a loop that may not run")
 		i, d := g.fresh("i"), g.fresh("fd")

@@ -123,6 +123,9 @@ func (g *gen) kernel() {
 	g.budget = 40 + g.n(60)
 	for range 4 + g.n(7) {
 		g.statement()
+		if g.chance(60) {
+			pick(g, []func(){g.edge, g.path})()
+		}
 		if g.k.Converges && g.chance(60) {
 			g.convergent()
 		}
@@ -151,7 +154,7 @@ func (g *gen) kernel() {
 func (g *gen) fault(thread int) {
 	g.line("if g == %d {", thread)
 	g.indent++
-	g.faultOf(g.n(17))
+	g.faultOf(g.n(21))
 	g.indent--
 	g.line("}")
 }

@@ -5,7 +5,9 @@ import "fmt"
 // convergent writes a barrier, a shuffle, a vote or an atomic operation.
 func (g *gen) convergent() {
 	v := g.fresh("v")
-	switch g.n(20) {
+	switch g.n(22) {
+	case 20, 21:
+		g.warpEdge(v)
 	case 0, 1:
 		g.use("barrier")
 		t := g.anyType()
@@ -79,6 +81,42 @@ func (g *gen) convergent() {
 	default:
 		g.collective(v)
 	}
+}
+
+// warpEdge writes an operation of a warp on numbers at the limits of their types.
+func (g *gen) warpEdge(v string) {
+	switch {
+	case g.chance(30) && !g.k.Faults: // failed checks trap beside counted barriers
+		g.use("named barriers on both sides of a branch")
+		t := g.anyType()
+		s := g.fresh("tile")
+		g.line("%s := gpu.Shared[[%d]%s](t)", s, Block, t)
+		g.line("%s[r] = %s", s, g.raw(t))
+		g.line("%s := %s(0)", v, t)
+		g.line("if r < 32 {")
+		g.line("\tt.BarrierSync(10, %d)", Block)
+		g.line("\t%s[r+32] = %s", s, g.raw(t))
+		g.line("\tt.BarrierSync(11, %d)", Block)
+		g.line("} else {")
+		g.line("\t%s = %s[r]", v, s)
+		g.line("\tt.BarrierSync(10, %d)", Block)
+		g.line("\tt.BarrierSync(11, %d)", Block)
+		g.line("\t%s -= %s[r]", v, s)
+		g.line("}")
+		g.line("t.Sync()")
+		g.tell(t, v)
+		return
+	case g.chance(60):
+		g.use("minimum or maximum of a warp")
+		t := pick(g, []typ{"int32", "int32", "uint32"})
+		g.line("%s := gpu.Reduce%s(t, %s)", v, pick(g, []string{"Min", "Max"}), g.raw(t))
+		g.tell(t, v)
+		return
+	}
+	g.use("shuffle of a wide number")
+	t := pick(g, []typ{"int64", "uint64", "float64"})
+	g.line("%s := gpu.%s(t, %s, %d)", v, pick(g, []string{"ShuffleXor", "ShuffleUp", "ShuffleDown"}), g.raw(t), g.n(32))
+	g.tell(t, v)
 }
 
 // collective writes an operation of a warp or another kind of barrier.
