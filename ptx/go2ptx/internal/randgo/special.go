@@ -11,8 +11,8 @@ func (g *gen) special() {
 		pick(g, []func(){g.complexNumbers, g.computed, g.copyClear, g.tables, g.bools, g.jumps, g.guarded, g.large, g.hiddenConstant, g.hiddenConstant, g.strings, g.halves})()
 		return
 	}
-	pick(g, []func(){g.complexNumbers, g.computed, g.copyClear, g.tables, g.bools, g.jumps, g.guarded, g.large, g.hiddenConstant, g.hiddenConstant, g.hiddenConstant, g.strings, g.vector, g.vector, g.atomic, g.atomic, g.atomic,
-		g.edge, g.path, g.fence, g.cached, g.views, g.variables, g.alias, g.alias, g.sums, g.copies, g.halves, g.severalResults})()
+	pick(g, []func(){g.complexNumbers, g.computed, g.copyClear, g.tables, g.bools, g.jumps, g.guarded, g.large, g.hiddenConstant, g.hiddenConstant, g.hiddenConstant, g.strings, g.vector, g.vector, g.vector, g.atomic, g.atomic, g.atomic, g.atomic,
+		g.edge, g.path, g.fence, g.fence, g.cached, g.views, g.variables, g.alias, g.alias, g.sums, g.copies, g.halves, g.severalResults})()
 }
 
 func (g *gen) bools() {
@@ -317,7 +317,7 @@ func (g *gen) atomic() {
 		g.use("atomic increment with a limit")
 		g.line("%s := gpu.Atomic%s(&%s, %s%s)", v, pick(g, []string{"Inc", "Dec"}), at, e, g.options(allOrders...))
 	default:
-		f := pick(g, []string{"Add", "Sub", "Min", "Max", "And", "Or", "Xor"})
+		f := pick(g, []string{"Add", "Sub", "Min", "Min", "Max", "Max", "And", "Or", "Xor"})
 		g.use("atomic with its old value")
 		g.line("%s := gpu.Atomic%s(&%s, %s%s)", v, f, at, e, g.options(allOrders...))
 	}
