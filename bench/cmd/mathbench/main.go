@@ -16,13 +16,13 @@ import (
 )
 
 var (
-	cudaFile = flag.String("cuda", "", "PTX or cubin that a compiler made from math.cu; empty means that NVRTC compiles it")
-	emitGo   = flag.String("emit-go", "", "write the PTX of the Go kernels to this file and exit")
-	emitCUDA = flag.String("emit-cuda", "", "let NVRTC compile math.cu to this file and exit")
-	turns    = flag.Int("turns", 41, "turns for each function")
-	threads  = flag.Int("threads", 1<<21, "threads of a launch")
-	calls    = flag.Int("calls", 256, "calls by each thread")
-	rows     = flag.String("rows", "", "regular expression of kernel names, such as '32$'")
+	cudaFile  = flag.String("cuda", "", "PTX or cubin that a compiler made from math.cu; empty means that NVRTC compiles it")
+	emitGo    = flag.String("emit-go", "", "write the PTX of the Go kernels to this file and exit")
+	emitCUDA  = flag.String("emit-cuda", "", "let NVRTC compile math.cu to this file and exit")
+	turnCount = flag.Int("turns", 41, "turns for each function")
+	threads   = flag.Int("threads", 1<<21, "threads of a launch")
+	calls     = flag.Int("calls", 256, "calls by each thread")
+	rows      = flag.String("rows", "", "regular expression of kernel names, such as '32$'")
 )
 
 func main() {

@@ -10,7 +10,7 @@ import (
 
 // On the emulator, the comparison runs with the Go kernels on both sides.
 func TestCompare(t *testing.T) {
-	*threads, *calls, *turns = 256, 4, 3
+	*threads, *calls, *turnCount = 256, 4, 3
 	image, err := compile()
 	if err != nil {
 		t.Fatal(err)
@@ -22,11 +22,5 @@ func TestCompare(t *testing.T) {
 	defer d.Close()
 	if _, err := compare(d, image, image, "the same kernels", regexp.MustCompile("^(Exp|Pow|Sin)")); err != nil {
 		t.Fatal(err)
-	}
-}
-
-func TestInterval(t *testing.T) {
-	if low, high := interval(41); low != 13 || high != 27 {
-		t.Errorf("the interval of 41 values is %d to %d, want 13 to 27", low, high)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/purecuda/cuda/bench/internal/turns"
 	"github.com/purecuda/cuda/driver"
 )
 
@@ -80,7 +81,7 @@ func compare(d *driver.Driver, ours, theirs []byte, from string, only *regexp.Re
 	if err != nil {
 		return false, err
 	}
-	fmt.Printf("%s, driver %d, CUDA C++ from %s, %d threads, %d calls each, %d turns\n\n", name, d.Version(), from, *threads, *calls, *turns)
+	fmt.Printf("%s, driver %d, CUDA C++ from %s, %d threads, %d calls each, %d turns\n\n", name, d.Version(), from, *threads, *calls, *turnCount)
 	fmt.Println("| function | Go, ns per 1000 calls | CUDA C++ | ratio | 95 % interval | largest difference of last results | |")
 	fmt.Println("|---|---|---|---|---|---|---|")
 	ok = true
@@ -143,23 +144,12 @@ func (b *bench) row(f function, bits string, goModule, cudaModule *driver.Module
 			r.difference = d
 		}
 	}
-	var times [2][]float64
-	var ratios []float64
-	for turn := range *turns {
-		var t [2]time.Duration
-		for k := range 2 {
-			i := (turn + k) % 2
-			if t[i], err = b.time(launches[i]); err != nil {
-				return r, err
-			}
-			times[i] = append(times[i], float64(t[i].Nanoseconds()))
-		}
-		ratios = append(ratios, float64(t[0])/float64(t[1]))
+	got, err := turns.Compare(*turnCount, func(i int) (time.Duration, error) { return b.time(launches[i]) })
+	if err != nil {
+		return r, err
 	}
 	per := float64(*threads) * float64(*calls) / 1000
-	slices.Sort(ratios)
-	low, high := interval(len(ratios))
-	return result{median(times[0]) / per, median(times[1]) / per, ratios[len(ratios)/2], ratios[low], ratios[high], r.difference}, nil
+	return result{float64(got.First) / per, float64(got.Second) / per, got.Ratio, got.Low, got.High, r.difference}, nil
 }
 
 func (b *bench) prepare(k *driver.Kernel, f function, bits string) (*driver.Launch, error) {
@@ -191,22 +181,4 @@ func (b *bench) time(l *driver.Launch) (time.Duration, error) {
 		return 0, err
 	}
 	return b.end.Elapsed(b.start)
-}
-
-func median(x []float64) float64 {
-	x = slices.Sorted(slices.Values(x))
-	return x[len(x)/2]
-}
-
-// interval returns the indices of the order statistics that bound the median of n values with a
-// confidence of at least 95 %.
-func interval(n int) (low, high int) {
-	// The number of values below the median has a binomial distribution.
-	p := math.Exp2(-float64(n))
-	for sum := p; 2*sum <= 0.05; sum += p {
-		low++
-		p *= float64(n-low+1) / float64(low)
-	}
-	low = max(0, low-1)
-	return low, n - 1 - low
 }

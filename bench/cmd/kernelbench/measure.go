@@ -1,0 +1,217 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"time"
+
+	turn "github.com/purecuda/cuda/bench/internal/turns"
+	"github.com/purecuda/cuda/bench/kernels/cases"
+	"github.com/purecuda/cuda/driver"
+)
+
+// The modules: Go without and with bounds checks, and CUDA C++.
+const (
+	unchecked = iota
+	checked
+	cuda
+)
+
+// The bars: the geometric mean of the ratios, and the largest one.
+var bars = [2]struct{ mean, largest float64 }{unchecked: {1.02, 1.10}, checked: {1.05, 1.20}}
+
+// sample is how long the launches of one sample take at least.
+const sample = 500 * time.Microsecond
+
+type bench struct {
+	c          *driver.Context
+	s          *driver.Stream
+	start, end *driver.Event
+	modules    [3]*driver.Module
+}
+
+func compare(d *driver.Driver, texts [3][]byte, from string, only *regexp.Regexp) (ok bool, err error) {
+	dev, err := d.Device(0)
+	if err != nil {
+		return false, err
+	}
+	c, err := dev.PrimaryContext()
+	if err != nil {
+		return false, err
+	}
+	var open []interface{ Close() error }
+	keep := func(x interface{ Close() error }) { open = append(open, x) }
+	defer func() {
+		for _, x := range slices.Backward(open) {
+			err = errors.Join(err, x.Close())
+		}
+	}()
+	keep(c)
+	b := &bench{c: c}
+	for i, text := range texts {
+		if b.modules[i], err = c.LoadModule(text); err != nil {
+			return false, err
+		}
+		keep(b.modules[i])
+	}
+	if b.s, err = c.NewStream(); err != nil {
+		return false, err
+	}
+	keep(b.s)
+	for _, e := range []**driver.Event{&b.start, &b.end} {
+		if *e, err = c.NewEvent(driver.WithTiming()); err != nil {
+			return false, err
+		}
+		keep(*e)
+	}
+	name, err := dev.Name()
+	if err != nil {
+		return false, err
+	}
+	fmt.Printf("%s, driver %d, CUDA C++ from %s, %d turns, samples of at least %v\n\n", name, d.Version(), from, *turns, sample)
+	fmt.Println("| kernel | bound by | size | CUDA C++, µs | GB/s | Gop/s | Go ÷ CUDA C++, unchecked | with checks | |")
+	fmt.Println("|---|---|---|---|---|---|---|---|---|")
+	ok = true
+	var logs, most [2]float64
+	var count float64
+	for _, k := range cases.Cases {
+		if k.New == nil || !only.MatchString(k.Name) {
+			continue
+		}
+		for _, n := range k.Sizes {
+			r, work, err := b.row(k, n)
+			if err != nil {
+				return false, fmt.Errorf("%s, size %d: %w", k.Name, n, err)
+			}
+			verdict := ""
+			for i := range r {
+				logs[i] += math.Log(r[i].Ratio)
+				most[i] = max(most[i], r[i].Ratio)
+				if r[i].Ratio > bars[i].largest {
+					verdict, ok = "missed", false
+				}
+			}
+			count++
+			t := r[unchecked].Second.Seconds()
+			fmt.Printf("| %s | %s | %d | %.1f | %.0f | %.0f | %.3f (%.3f to %.3f) | %.3f (%.3f to %.3f) | %s |\n", k.Name, k.Bound, n, t*1e6, work.Bytes/t/1e9, work.Operations/t/1e9,
+				r[unchecked].Ratio, r[unchecked].Low, r[unchecked].High, r[checked].Ratio, r[checked].Low, r[checked].High, verdict)
+		}
+	}
+	fmt.Println()
+	for i, name := range []string{"unchecked", "with checks"} {
+		mean := math.Exp(logs[i] / count)
+		fmt.Printf("%s: geometric mean %.3f (bar %.2f), largest %.3f (bar %.2f)\n", name, mean, bars[i].mean, most[i], bars[i].largest)
+		ok = ok && mean <= bars[i].mean
+	}
+	return ok, b.compileTimes(texts)
+}
+
+// row measures a kernel for a size, first without and then with checks, by turns with the counterpart.
+func (b *bench) row(k cases.Case, n int) (r [2]turn.Result, work *cases.Work, err error) {
+	m := cases.NewMemory(b.c, -1)
+	defer func() { err = errors.Join(err, m.Close()) }()
+	work = k.New(m, n)
+	if m.Err() != nil {
+		return r, nil, m.Err()
+	}
+	cfg := driver.LaunchConfig{Grid: work.Grid, Block: work.Block, SharedMem: uint32(work.Shared)}
+	var launches [3]*driver.Launch
+	var outputs [3][]any
+	for i, module := range b.modules {
+		args := work.Args
+		if i == cuda {
+			args = work.CUDA
+		}
+		kernel, err := module.Kernel(k.Name)
+		if err != nil {
+			return r, nil, err
+		}
+		if launches[i], err = kernel.Prepare(cfg, args...); err != nil {
+			return r, nil, err
+		}
+		if err := m.Reset(); err != nil {
+			return r, nil, err
+		}
+		if _, err := b.time(launches[i], 1); err != nil {
+			return r, nil, err
+		}
+		if outputs[i], err = m.Outputs(); err != nil {
+			return r, nil, err
+		}
+	}
+	for i := range outputs[:cuda] {
+		if d := cases.Difference(outputs[i], outputs[cuda], work.Tolerance); d != "" {
+			return r, nil, fmt.Errorf("Go and CUDA C++ differ: %s", d)
+		}
+	}
+	// The first launches also warm up.
+	count := 1
+	for {
+		t, err := b.time(launches[cuda], count)
+		if err != nil {
+			return r, nil, err
+		}
+		if t >= sample {
+			break
+		}
+		count *= 2
+	}
+	for i := range r {
+		r[i], err = turn.Compare(*turns, func(second int) (time.Duration, error) {
+			l := launches[i]
+			if second == 1 {
+				l = launches[cuda]
+			}
+			return b.time(l, count)
+		})
+		if err != nil {
+			return r, nil, err
+		}
+		r[i].First /= time.Duration(count)
+		r[i].Second /= time.Duration(count)
+	}
+	return r, work, nil
+}
+
+// time returns what several launches take.
+func (b *bench) time(l *driver.Launch, count int) (time.Duration, error) {
+	err := b.start.Record(b.s)
+	for range count {
+		err = errors.Join(err, b.s.Do(l))
+	}
+	if err := errors.Join(err, b.end.Record(b.s), b.s.Wait(context.Background())); err != nil {
+		return 0, err
+	}
+	return b.end.Elapsed(b.start)
+}
+
+// compileTimes compares how long the driver compiles the modules.
+func (b *bench) compileTimes(texts [3][]byte) error {
+	if *loads == 0 {
+		return nil
+	}
+	for i, name := range []string{"unchecked", "with checks"} {
+		r, err := turn.Compare(*loads, func(second int) (time.Duration, error) {
+			text := texts[i]
+			if second == 1 {
+				text = texts[cuda]
+			}
+			begin := time.Now()
+			m, err := b.c.LoadModule(text)
+			if err != nil {
+				return 0, err
+			}
+			t := time.Since(begin)
+			return t, m.Close()
+		})
+		if err != nil {
+			return err
+		}
+		fmt.Printf("the driver compiles Go %s in %v, CUDA C++ in %v: ratio %.2f (%.2f to %.2f)\n", name, r.First.Round(time.Millisecond), r.Second.Round(time.Millisecond), r.Ratio, r.Low, r.High)
+	}
+	return nil
+}

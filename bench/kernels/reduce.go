@@ -1,0 +1,43 @@
+package kernels
+
+import "github.com/purecuda/cuda/ptx/gpu"
+
+// Sum adds up x. A block of 256 threads strides over x in vectors of four, adds its sums by shuffles,
+// and adds its own sum to out[0].
+//
+//gpu:kernel block=256
+func Sum(t gpu.Thread, out, x []float32) {
+	var s float32
+	n4 := len(x) / 4
+	for i := t.GlobalX(); i < n4; i += t.GridStrideX() {
+		v := (*[4]float32)(x[4*i:])
+		s += (v[0] + v[1]) + (v[2] + v[3])
+	}
+	if i := 4*n4 + t.GlobalX(); i < len(x) {
+		s += x[i]
+	}
+	s = blockSum(t, s)
+	if t.ThreadX() == 0 {
+		gpu.AtomicAdd(&out[0], s)
+	}
+}
+
+// blockSum returns, to thread 0, the sum of the numbers of a block of 256 threads.
+func blockSum(t gpu.Thread, s float32) float32 {
+	sums := gpu.Shared[[8]float32](t)
+	for d := 16; d > 0; d /= 2 {
+		s += gpu.ShuffleDown(t, s, d)
+	}
+	if t.Lane() == 0 {
+		sums[t.ThreadX()/32] = s
+	}
+	t.Sync()
+	s = 0
+	if t.ThreadX() < 8 {
+		s = sums[t.ThreadX()]
+	}
+	for d := 4; d > 0; d /= 2 {
+		s += gpu.ShuffleDown(t, s, d)
+	}
+	return s
+}
