@@ -39,7 +39,8 @@ func Compare(turns int, run func(i int) (time.Duration, error)) (r Result, err e
 	return Result{times[0][turns/2], times[1][turns/2], ratios[turns/2], ratios[low], ratios[high]}, nil
 }
 
-// interval returns the order statistics that bound the median of n values with at least 95 % confidence.
+// interval returns the indices of the order statistics that bound the median of n values with a
+// confidence of at least 95 %.
 func interval(n int) (low, high int) {
 	// The number of values below the median has a binomial distribution.
 	p := math.Exp2(-float64(n))
