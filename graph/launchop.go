@@ -129,7 +129,7 @@ func (sc *Scope) addChild(child *Graph) error {
 type turns uint8
 
 const (
-	memoryChanged turns = 1 << iota // the references have changed, so the tie may be out of date
+	memoryChanged turns = 1 << iota // the references have changed since execKeep.tie was set
 	tied                            // execKeep.tie is not nil
 )
 

@@ -79,7 +79,7 @@ func (e Errors) Error() string {
 	return e[0].Error() + " (and " + strconv.Itoa(len(e)-1) + " more)"
 }
 
-// Detail returns the Detail of every error.
+// Detail returns the details of all errors, one after the other.
 func (e Errors) Detail() string {
 	parts := make([]string, len(e))
 	for i, err := range e {

@@ -91,8 +91,8 @@ func (b *blas) use(s *driver.Stream, workspace *driver.Buffer[byte]) error {
 // shape describes a product of row-major matrices: C (m×n) = A (m×k) × B (k×n).
 type shape struct{ m, n, k int }
 
-// cuBLAS stores matrices by columns, so it sees the transposes of the program's matrices. So the
-// calls compute Cᵀ = Bᵀ × Aᵀ.
+// cuBLAS stores matrices by columns, so it sees the transposes of the program's matrices.
+// Therefore the calls compute Cᵀ = Bᵀ × Aᵀ.
 const noTranspose = 0 // CUBLAS_OP_N
 
 // The factors of the product and of the old value of C. cuBLAS reads them during its calls.

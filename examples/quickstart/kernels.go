@@ -38,8 +38,8 @@ func (k *kernels) Close() error { return k.module.Close() }
 
 const (
 	warp         = 32
-	rmsnormWarps = 32 // at most; rmsnorm has one block
-	rowsPerBlock = 8  // gemv has one warp per row
+	rmsnormWarps = 32 // maximum; rmsnorm launches a single block
+	rowsPerBlock = 8  // gemv uses one warp per row
 	perElement   = 128
 )
 

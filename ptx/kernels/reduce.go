@@ -41,7 +41,7 @@ func Sum[S Accumulator, T Element](dst driver.MemoryOf[S], src driver.MemoryOf[T
 	return SumRows(dst, oneRow(src), work, again...)
 }
 
-// SumRows is Sum for each row of a matrix. dst must have one element per row.
+// SumRows is like Sum, but works on each row of a matrix. dst must have one element per row.
 func SumRows[S Accumulator, T Element](dst driver.MemoryOf[S], src Matrix[T], work *Workspace, again ...*driver.Launch) (*driver.Launch, error) {
 	name := kernelName{"sum_", typeName[T](), "_", typeName[S]()}
 	if !slices.ContainsFunc(sums, name.is) {
@@ -93,19 +93,19 @@ func Max[T Ordered](dst, src driver.MemoryOf[T], work *Workspace, again ...*driv
 	return MaxRows(dst, oneRow(src), work, again...)
 }
 
-// MaxRows is Max for each row of a matrix. dst must have one element per row.
+// MaxRows is like Max, but works on each row of a matrix. dst must have one element per row.
 func MaxRows[T Ordered](dst driver.MemoryOf[T], src Matrix[T], work *Workspace, again ...*driver.Launch) (*driver.Launch, error) {
 	r := reduction{extremeSource, "max", kernelName{"max_rows_", typeName[T]()}, results(dst), src.operand("src"), work, nil, reused(again)}
 	return r.prepare()
 }
 
-// Min is Max for the smallest element. For an empty src, the result is the largest value
-// of the type.
+// Min is like Max, but finds the smallest element. For an empty src, the result is the
+// largest value of the type.
 func Min[T Ordered](dst, src driver.MemoryOf[T], work *Workspace, again ...*driver.Launch) (*driver.Launch, error) {
 	return MinRows(dst, oneRow(src), work, again...)
 }
 
-// MinRows is Min for each row of a matrix. dst must have one element per row.
+// MinRows is like Min, but works on each row of a matrix. dst must have one element per row.
 func MinRows[T Ordered](dst driver.MemoryOf[T], src Matrix[T], work *Workspace, again ...*driver.Launch) (*driver.Launch, error) {
 	r := reduction{extremeSource, "min", kernelName{"min_rows_", typeName[T]()}, results(dst), src.operand("src"), work, nil, reused(again)}
 	return r.prepare()
@@ -120,8 +120,8 @@ func Argmax[T Ordered](dst driver.MemoryOf[int64], src driver.MemoryOf[T], work 
 	return ArgmaxRows(dst, oneRow(src), work, again...)
 }
 
-// ArgmaxRows is Argmax for each row of a matrix. dst must have one element per row. Each index is a
-// column number.
+// ArgmaxRows is like Argmax, but works on each row of a matrix. dst must have one element
+// per row. Each index is a column number.
 func ArgmaxRows[T Ordered](dst driver.MemoryOf[int64], src Matrix[T], work *Workspace, again ...*driver.Launch) (*driver.Launch, error) {
 	r := reduction{argmaxSource, "argmax", kernelName{"argmax_", typeName[T]()}, results(dst), src.operand("src"), work, rowsSm80, reused(again)}
 	return r.prepare()

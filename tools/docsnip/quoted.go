@@ -143,8 +143,8 @@ func (t *table) columns() map[string]int {
 	return at
 }
 
-// among reports whether each head of t occurs exactly once in t, and exactly once in the table
-// whose columns are at.
+// among reports whether each column heading of t occurs exactly once in t and exactly once in
+// another table, for which columns returned at.
 func (t *table) among(at map[string]int) bool {
 	for i, h := range t.head {
 		if column, ok := at[h]; !ok || column < 0 || slices.Contains(t.head[:i], h) {

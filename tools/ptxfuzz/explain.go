@@ -10,7 +10,7 @@ type explanation struct {
 	why      string
 	accepted bool           // the library accepts what ptxas rejects; otherwise the reverse
 	what     *regexp.Regexp // the instruction
-	reason   *regexp.Regexp // the reason for which one of both rejects it
+	reason   *regexp.Regexp // the reason that the library or ptxas gives for rejecting it
 }
 
 var explanations = []explanation{

@@ -7,8 +7,8 @@ import (
 	"github.com/purecuda/cuda/ptx/gpu"
 )
 
-// The difference of the upper half of a product and a number whose lower word is 0 is right. Ptxas would
-// lose a carry there if the compiler emitted mul.hi.u32.
+// Subtracting a number whose lower word is 0 from the upper half of a product must give the right
+// result. If the compiler emitted mul.hi.u32, ptxas would lose a carry.
 func TestUpperHalfMinusMultipleOf2To32(t *testing.T) {
 	each(t, func(d *device) {
 		x, y := make([]uint32, 300), make([]int64, 300)
