@@ -1,4 +1,4 @@
-// Package kernels has the 40 kernels of README.md in Go. The same algorithms in CUDA C++ are in the
-// folder cuda. The command kernelbench measures both on a GPU, and this package's tests run both on
-// the emulator.
+// Package kernels contains the 40 kernels listed in README.md, written in Go. Folder cuda contains
+// the same algorithms in CUDA C++. The command kernelbench measures both on a GPU, and the tests in
+// package cases run both on the emulator.
 package kernels

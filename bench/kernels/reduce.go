@@ -22,7 +22,7 @@ func Sum(t gpu.Thread, out, x []float32) {
 	}
 }
 
-// blockSum returns, to thread 0, the sum of the numbers of a block of 256 threads.
+// blockSum returns the sum of s over a block of 256 threads. Only thread 0 gets the result.
 func blockSum(t gpu.Thread, s float32) float32 {
 	sums := gpu.Shared[[8]float32](t)
 	for d := 16; d > 0; d /= 2 {

@@ -11,7 +11,8 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx"
 )
 
-// The comparison runs on the emulator with small sizes. It finds that a kernel's results differ.
+// The test runs the comparison on the emulator with small sizes. If the results of a kernel and its
+// counterpart differ, the comparison must fail.
 func TestRow(t *testing.T) {
 	*turns = 3
 	out, err := kernels.Compile(go2ptx.Config{})
@@ -28,7 +29,7 @@ func TestRow(t *testing.T) {
 	saxpy := all[0]
 	saxpy.Sizes = saxpy.Small
 	sameArgs := saxpy.New
-	saxpy.New = func(m *cases.Memory, n int) *cases.Work { // the counterpart is the kernel itself
+	saxpy.New = func(m *cases.Memory, n int) *cases.Work { // the same kernel serves as its own counterpart
 		w := sameArgs(m, n)
 		w.CUDA = w.Args
 		return w

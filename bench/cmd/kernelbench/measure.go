@@ -14,17 +14,17 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// The modules: Go without and with bounds checks, and CUDA C++.
+// Indices of the modules: Go without and with bounds checks, and CUDA C++.
 const (
 	unchecked = iota
 	checked
 	cuda
 )
 
-// The bars: the geometric mean of the ratios, and the largest one.
+// The limits for the geometric mean of the ratios and for the largest ratio.
 var bars = [2]struct{ mean, largest float64 }{unchecked: {1.02, 1.10}, checked: {1.05, 1.20}}
 
-// sample is how long the launches of one sample take at least.
+// sample is the minimum total duration of the launches in one sample.
 const sample = 500 * time.Microsecond
 
 type bench struct {
@@ -110,7 +110,8 @@ func compare(d *driver.Driver, texts [3][]byte, from string, only *regexp.Regexp
 	return ok, b.compileTimes(texts)
 }
 
-// row measures a kernel for a size, first without and then with checks, by turns with the counterpart.
+// row measures a kernel at one size, first without and then with bounds checks. Each of them is
+// measured alternately with the counterpart.
 func (b *bench) row(k cases.Case, n int) (r [2]turn.Result, work *cases.Work, err error) {
 	m := cases.NewMemory(b.c, -1)
 	defer func() { err = errors.Join(err, m.Close()) }()
@@ -177,7 +178,7 @@ func (b *bench) row(k cases.Case, n int) (r [2]turn.Result, work *cases.Work, er
 	return r, work, nil
 }
 
-// time returns what several launches take.
+// time returns the duration of count launches.
 func (b *bench) time(l *driver.Launch, count int) (time.Duration, error) {
 	err := b.start.Record(b.s)
 	for range count {
@@ -189,7 +190,7 @@ func (b *bench) time(l *driver.Launch, count int) (time.Duration, error) {
 	return b.end.Elapsed(b.start)
 }
 
-// compileTimes compares how long the driver compiles the modules.
+// compileTimes compares how long the driver takes to compile the modules.
 func (b *bench) compileTimes(texts [3][]byte) error {
 	if *loads == 0 {
 		return nil

@@ -16,8 +16,8 @@ type Result struct {
 	Low, High float64
 }
 
-// Compare calls run with 0 and 1 in each turn. The order changes with each turn. The ratio is that of
-// the first time to the second.
+// Compare measures run(0) and run(1) in each turn, in alternating order. The ratio is the time of
+// run(0) divided by that of run(1).
 func Compare(turns int, run func(i int) (time.Duration, error)) (r Result, err error) {
 	var times [2][]time.Duration
 	var ratios []float64

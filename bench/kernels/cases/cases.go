@@ -1,5 +1,5 @@
-// Package cases has the list of 40 kernels, with data for each, what its outputs must be, and how it is
-// launched in Go and in CUDA C++.
+// Package cases contains the list of 40 kernels. For each kernel, it provides the data, the
+// expected outputs, and the launches in Go and in CUDA C++.
 package cases
 
 import (
@@ -12,16 +12,17 @@ import (
 
 // Case is a kernel of the list.
 type Case struct {
-	Name  string // of the kernel in Go and in CUDA C++
+	Name  string // the same name in Go and in CUDA C++
 	Bound Bound
 	What  string
-	// Source is the public code with the same algorithm.
+	// Source is the public code that contains the same algorithm.
 	Source string
-	// New prepares a launch for a size, with data that depend on the size alone.
+	// New prepares a launch of size n. The data depend only on n.
 	New func(m *Memory, n int) *Work
-	// Sizes are measured. The last one has a tail: it is odd, or no multiple of the block.
+	// Sizes are the sizes to measure. The last one has a tail: it is odd, or not a multiple of the
+	// block size.
 	Sizes []int
-	// Small are sizes for the emulator, some of them with tails.
+	// Small lists sizes for the emulator. Some of them have tails.
 	Small []int
 }
 
@@ -40,19 +41,20 @@ type Work struct {
 	Shared      int // bytes of dynamic shared memory
 	// Args are the arguments of the kernel in Go: slices made by Memory, and numbers.
 	Args []any
-	// CUDA are the arguments of the counterpart. Slices are passed as addresses.
+	// CUDA are the arguments of the counterpart, which takes slices as addresses.
 	CUDA []any
-	// Want returns what the outputs must be, in the order of their Out calls. It is called for
-	// small sizes only.
+	// Want returns the expected outputs, in the order of their Out calls. It is called for small
+	// sizes only.
 	Want func() []any
-	// Tolerance is the largest error of an output relative to the largest output. Zero demands
-	// equal bits.
+	// Tolerance is the largest permitted error of an output, relative to the largest output. If it
+	// is zero, all bits must be equal.
 	Tolerance float64
-	// Bytes, and Operations, are what a launch must read and write, and compute.
+	// Bytes is the amount of memory that a launch must read and write. Operations is the number of
+	// arithmetic operations that it must perform.
 	Bytes, Operations float64
 }
 
-// Slice is a slice argument. In memory it has the layout of a kernel's parameter.
+// Slice is a slice argument. It has the memory layout of a slice in kernel parameters.
 type Slice struct {
 	ptr      driver.CUdeviceptr
 	len, cap int64
@@ -61,7 +63,7 @@ type Slice struct {
 // Memory is the device memory of a launch.
 type Memory struct {
 	c       *driver.Context
-	shorten int // the number of the slice that loses its last element, or -1
+	shorten int // number of the slice that loses its last element, or -1
 	err     error
 	n       int
 	outputs []output
@@ -73,11 +75,11 @@ type output struct {
 	download func() (any, error)
 }
 
-// NewMemory returns an empty memory. Its slices are those of the kernel, except that the one with the
-// number shorten, counted from 0, lacks its last element. If shorten is -1, all are complete.
+// NewMemory returns a Memory without slices. If shorten is not -1, the slice with that number,
+// counted from 0, will lack its last element.
 func NewMemory(c *driver.Context, shorten int) *Memory { return &Memory{c: c, shorten: shorten} }
 
-// Slices returns how many slices the memory has.
+// Slices returns the number of slices.
 func (m *Memory) Slices() int { return m.n }
 
 // Err returns the first error of In or Out.
@@ -94,7 +96,7 @@ func (m *Memory) Close() (err error) {
 	return err
 }
 
-// Reset gives all outputs the values that they had before a launch.
+// Reset restores the values that the outputs had before the first launch.
 func (m *Memory) Reset() error {
 	for _, o := range m.outputs {
 		if err := o.reset(); err != nil {
@@ -116,13 +118,13 @@ func (m *Memory) Outputs() (all []any, err error) {
 	return all, nil
 }
 
-// In returns a slice that a kernel reads.
+// In adds a slice that the kernel reads.
 func In[T any](m *Memory, values []T) Slice {
 	_, s := upload(m, values)
 	return s
 }
 
-// Out returns a slice that a kernel writes, and perhaps reads.
+// Out adds a slice that the kernel writes and may also read.
 func Out[T any](m *Memory, before []T) Slice {
 	b, s := upload(m, before)
 	if b == nil {
@@ -156,10 +158,11 @@ func upload[T any](m *Memory, values []T) (*driver.Buffer[T], Slice) {
 	return b, Slice{b.Ptr(), int64(b.Len()), int64(b.Len())}
 }
 
-// Ptr is the address of a slice, as an argument of CUDA C++.
+// Ptr returns the address of the slice, which is its argument in CUDA C++.
 func (s Slice) Ptr() driver.CUdeviceptr { return s.ptr }
 
-// Difference describes where two lists of outputs differ, or is empty.
+// Difference describes where two lists of outputs differ. If they are equal within the tolerance,
+// it returns "".
 func Difference(got, want []any, tolerance float64) string {
 	if len(got) != len(want) {
 		return fmt.Sprintf("%d outputs, want %d", len(got), len(want))

@@ -15,8 +15,8 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx"
 )
 
-// CUDA is an environment variable with the PTX or cubin that nvcc made of cuda/all.cu. With it, the
-// tests also run the counterparts.
+// CUDA is an environment variable that names a file with the PTX or cubin of cuda/all.cu, compiled
+// by nvcc or NVRTC. If it is set, the tests also run the counterparts.
 const CUDA = "PURECUDA_BENCH_CUDA"
 
 func open(t *testing.T) *driver.Context {
@@ -75,7 +75,7 @@ func launch(t *testing.T, c *driver.Context, m *driver.Module, name string, w *W
 	return s.Wait(context.Background())
 }
 
-// The kernels in Go, and their counterparts, compute what plain Go computes on the host.
+// The kernels in Go and their counterparts must compute the same results as plain Go on the host.
 func TestResults(t *testing.T) {
 	c := open(t)
 	modules := map[string]*driver.Module{"Go": load(t, c, compile(t).PTX)}
@@ -119,8 +119,9 @@ func TestResults(t *testing.T) {
 	}
 }
 
-// If a slice lacks its last element, the kernel faults at a line of Go, or does not touch the element.
-// The emulator, which knows the size of each allocation, would report a touch without a check.
+// If a slice lacks its last element, the kernel must either fault at a line of Go code or not
+// access the element. The emulator checks the size of each allocation, so it would report an access
+// that is not checked.
 func TestShortenedSlices(t *testing.T) {
 	c := open(t)
 	module := load(t, c, compile(t).PTX)
@@ -159,7 +160,7 @@ func TestShortenedSlices(t *testing.T) {
 	}
 }
 
-// The list has 40 kernels, and at least 15 of them are bound by arithmetic or latency.
+// The list must have 40 kernels, of which at least 15 are limited by arithmetic or latency.
 func TestList(t *testing.T) {
 	names, others := map[string]bool{}, 0
 	for _, k := range Cases {

@@ -6,12 +6,13 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 )
 
-// splitDifferences replaces a-(b-c) by (a-b)+c, which is equal because integers wrap. It runs for ptxas:
-// that of CUDA 13.0 computes a-(b-c) of 64 bits as a + c - b and then can add 2^32 if c is 0. An H100
-// showed it in one of 10,000 random kernels, where c was the index of the thread. A difference that has
-// another use remains, because the replacement would be an additional instruction.
+// splitDifferences replaces a-(b-c) with (a-b)+c, which is equal because integers wrap. This works
+// around a bug of ptxas: in CUDA 13.0, it computes a 64-bit a-(b-c) as a+c-b, and the result can be
+// too large by 2^32 if c is 0. On an H100, one of 10,000 random kernels failed for this reason. Its c
+// was the thread index. If b-c has another use, it is not replaced, because the replacement would add
+// an instruction.
 //
-// Users come before their operands, so a-(b-(c-d)) becomes (a-b)+(c-d).
+// The pass visits users before their operands, so a-(b-(c-d)) becomes (a-b)+(c-d).
 func splitDifferences(f *ir.Func) int {
 	n := 0
 	count := uses(f)

@@ -252,7 +252,7 @@ func TestNegationHasItsOwnOperands(t *testing.T) {
 	counts(t, optimised(t, b.F), map[string]int{"icmp.ugt": 1, "icmp.ule": 1, "icmp.uge": 0})
 }
 
-// No difference of integers is subtracted, unless it has another use.
+// A difference of integers must not be the subtrahend of another one, unless it has further uses.
 func TestDifferences(t *testing.T) {
 	load := func(b *irtest.Builder, at int64) *ir.Value { return b.Load(ir.M64, b.Param(0), 8*at) }
 	sub := func(b *irtest.Builder, x, y *ir.Value) *ir.Value { return b.Op(ir.OpSub, x.Type, x, y) }
