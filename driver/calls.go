@@ -77,8 +77,8 @@ func (c *Calls) Do(on Doer, cfg *LaunchConfig, args any) error {
 	return err
 }
 
-// doSpare is Do for goroutines that find c.first in use, and for a Doer that is not a stream. Such
-// a Doer may change the launch, so doSpare passes it one that no concurrent call uses.
+// doSpare is like Do, but for goroutines that find c.first in use, and for a Doer that is not a
+// stream. Such a Doer may change the launch, so doSpare passes it one that no concurrent call uses.
 func (c *Calls) doSpare(on Doer, cfg *LaunchConfig, args any) error {
 	spare, _ := c.spare.Get().(*call)
 	if spare == nil {

@@ -179,7 +179,7 @@ const (
 // firstLog is large enough for nearly every load.
 var firstLog = logSize{info: 8 << 10, err: 16 << 10}
 
-// withJIT is withLogs for loading an image. The caller must close the returned jit.
+// withJIT is like withLogs, but for loading an image. The caller must close the returned jit.
 func withJIT(img loadable, opts []JITOption, call func(j *jit) error) (*jit, error) {
 	return withLogs(opts, img.ptx, call)
 }
@@ -223,9 +223,9 @@ func verbose(opts []JITOption) bool {
 // cut reports whether the error log fills its buffer and may be truncated.
 func (j *jit) cut() bool { return len(cString(j.err)) >= len(j.err)-2 }
 
-// explainLate is explain for a library, which the driver compiles on first use. That compilation
-// cannot be repeated with larger buffers. If the log was truncated, the image is therefore loaded
-// once more as a module, which fails in the same way.
+// explainLate is like explain, but for a library, which the driver compiles on first use. That
+// compilation cannot be repeated with larger buffers. If the log was truncated, the image is
+// therefore loaded once more as a module, which fails in the same way.
 func (j *jit) explainLate(err error, c *Context, img loadable, opts []JITOption) error {
 	if err == nil || !j.cut() {
 		return j.explain(err, img.ptx())

@@ -156,8 +156,8 @@ func cuMemcpyAtoA(c call) result {
 	return arrayNow(c, r, dst, src, c.Uint64(4))
 }
 
-// arrayLater is arrayNow for an asynchronous copy. Argument 3 is the size of the copy, and argument
-// 4 is its stream.
+// arrayLater is like arrayNow, but for an asynchronous copy. Argument 3 is the size of the copy,
+// and argument 4 is its stream.
 func arrayLater(c call, r result, dst, src transfer.Side) result {
 	s, bad := streamAt(c, 4)
 	switch {

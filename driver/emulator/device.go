@@ -61,7 +61,7 @@ func deviceAt(c call, i int) *device {
 	return c.e.devices[n]
 }
 
-// existingDevice is deviceAt for callers that require a device. It returns
+// existingDevice is like deviceAt, but for callers that require a device. It returns
 // CUDA_ERROR_INVALID_DEVICE if there is no such device.
 func existingDevice(c call, i int) (*device, result) {
 	if d := deviceAt(c, i); d != nil {

@@ -343,8 +343,8 @@ func find[T any](e *Emulator, h uintptr) *T {
 // handleAt returns the object whose handle is argument i, or nil if there is none of type T.
 func handleAt[T any](c call, i int) *T { return find[T](c.e, c.Word(i)) }
 
-// objectAt is handleAt for callers that require an object. It returns CUDA_ERROR_INVALID_HANDLE if
-// there is none.
+// objectAt is like handleAt, but for callers that require an object. It returns
+// CUDA_ERROR_INVALID_HANDLE if there is none.
 func objectAt[T any](c call, i int) (*T, result) {
 	if o := handleAt[T](c, i); o != nil {
 		return o, success

@@ -102,7 +102,7 @@ func (e *Emulator) findPlain(kind, key, report, made string) {
 	e.find(plain(kind, key, report, made))
 }
 
-// findLocked is findPlain for callers that hold the emulator's lock.
+// findLocked is like findPlain, but for callers that hold the emulator's lock.
 func (e *Emulator) findLocked(kind, key, report, made string) {
 	key, f := plain(kind, key, report, made)
 	if e.findings.add(key, f) {
@@ -219,7 +219,7 @@ func (x *execution) noteFault(f Finding, code result) result {
 	return code
 }
 
-// noteMissing is noteFault for a copy or a fill whose memory did not exist when it ran.
+// noteMissing is like noteFault, but for a copy or a fill whose memory did not exist when it ran.
 func (x *execution) noteMissing(what string, addr uint64) result {
 	return x.noteFault(Finding{Kind: kindCopy, Report: what + ": " + x.e.mem.Nearest(addr), Address: addr}, errIllegalAddress)
 }
@@ -302,7 +302,7 @@ func (e *Emulator) Leaks() []Leak {
 	return e.leaks()
 }
 
-// leaks is Leaks for callers that hold the lock.
+// leaks is like Leaks, but for callers that hold the lock.
 func (e *Emulator) leaks() []Leak {
 	leaks := slices.Clone(e.reclaimed)
 	for h, object := range e.handles {

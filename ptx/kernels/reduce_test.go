@@ -278,7 +278,7 @@ func manyNaNs[T kernels.Ordered](k *kit, w *kernels.Workspace, nans []T) {
 	}
 }
 
-// longWithNaNs is manyNaNs for a row shared by many blocks.
+// longWithNaNs is like manyNaNs, but for a row that many blocks share.
 func longWithNaNs[T kernels.Ordered](k *kit, w *kernels.Workspace, nans []T) {
 	k.Helper()
 	const first, second = 20000, 40000

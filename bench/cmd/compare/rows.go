@@ -15,8 +15,8 @@ type row struct {
 
 	overCgo float64 // budget: at most this many times cgo; 0 means none
 
-	lessThan string  // budget: less time than the row with that name,
-	times    float64 // by at least this factor
+	lessThan string  // budget: faster than the row with this name
+	times    float64 // budget: by how many times faster than lessThan, at least
 }
 
 // Launches are sampled in runs that fit in the driver's queue of about a thousand entries.

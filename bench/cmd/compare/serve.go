@@ -136,7 +136,7 @@ func (l load) turn(callers []*caller, t turns) error {
 	return nil
 }
 
-// serve makes a program serve a load.
+// serve tells the caller to serve a load, and returns the measurements.
 func (c *caller) serve(s service, l load) (r served, err error) {
 	if _, err := fmt.Fprintln(c.in, s.how, l.callers, l.replicas, window.Milliseconds(), work.Microseconds()); err != nil {
 		return r, fmt.Errorf("%s, %v: %w", s.title, l, err)

@@ -161,7 +161,7 @@ func (b *bench) allocate(n int) error {
 	return nil
 }
 
-// allocateInto is allocate with a reused Buffer.
+// allocateInto is like allocate, but reuses the Buffer.
 func (b *bench) allocateInto(n int) error {
 	w := &b.waits
 	for range n {
@@ -188,7 +188,7 @@ func (b *bench) allocateCached(n int) error {
 	return nil
 }
 
-// allocateKept is allocateCached with a reused Buffer.
+// allocateKept is like allocateCached, but reuses the Buffer.
 func (b *bench) allocateKept(n int) error {
 	w := &b.waits
 	for range n {

@@ -41,7 +41,7 @@ type caller struct {
 // window is the measured time. Calls count if they end in it.
 type window struct{ begin, end time.Time }
 
-// measure makes callers call for a while.
+// measure runs n callers concurrently for the given number of milliseconds.
 func (s *service) measure(call entry, n, ms int) (result, error) {
 	callers := make([]caller, n)
 	var w window

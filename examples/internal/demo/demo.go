@@ -28,8 +28,8 @@ type Demo struct {
 // Main is the main function of an example. It exits with status 1 if example fails.
 func Main(name string, example func(*Demo) error) { MainOn(1, name, example) }
 
-// MainOn is Main for an example that uses several devices. An emulator then has the given number of
-// devices.
+// MainOn is like Main, but for an example that uses several devices. An emulator then has the given
+// number of devices.
 func MainOn(devices int, name string, example func(*Demo) error) {
 	device := flag.String("device", "auto", "auto, gpu or emulator")
 	flag.Parse()
@@ -44,7 +44,7 @@ func Run(device string, out io.Writer, example func(*Demo) error) error {
 	return RunOn(1, device, out, example)
 }
 
-// RunOn is Run with an emulator that has several devices.
+// RunOn is like Run, but with an emulator that has several devices.
 func RunOn(devices int, device string, out io.Writer, example func(*Demo) error) error {
 	return run(devices, out, func(d *Demo) error { return d.open(device) }, example)
 }

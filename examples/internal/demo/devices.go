@@ -31,7 +31,7 @@ func primary(drv *driver.Driver, ordinal int) (*driver.Context, error) {
 	return device.PrimaryContext()
 }
 
-// KernelsOn is Kernels for the device of c.
+// KernelsOn is like Kernels, but for the device of c.
 func (d *Demo) KernelsOn(c *driver.Context, ptx []byte, kernels map[string]**driver.Kernel) error {
 	m, err := c.LoadModule(ptx)
 	if err != nil {
@@ -56,7 +56,7 @@ func (d *Demo) StreamOn(c *driver.Context) (*driver.Stream, error) {
 	return s, nil
 }
 
-// MemoryOn is Memory for the device of c.
+// MemoryOn is like Memory, but for the device of c.
 func MemoryOn[T any](d *Demo, c *driver.Context, n int, v T) (*driver.Buffer[T], error) {
 	b, err := driver.Alloc[T](c, n)
 	if err != nil {

@@ -17,7 +17,7 @@ func Run(t *testing.T, example func(*demo.Demo) error, want ...string) {
 	RunOn(t, 1, example, want...)
 }
 
-// RunOn is Run for an example that uses several devices.
+// RunOn is like Run, but for an example that uses several devices.
 func RunOn(t *testing.T, devices int, example func(*demo.Demo) error, want ...string) {
 	t.Helper()
 	t.Run("emulator", func(t *testing.T) { shows(t, devices, "emulator", example, want) })

@@ -27,14 +27,14 @@ func Faults(t *testing.T, example func(*demo.Demo) error) {
 	newRig(t, 1, program(example)).all(t)
 }
 
-// FaultsOn is Faults for an example that uses several devices.
+// FaultsOn is like Faults, but for an example that uses several devices.
 func FaultsOn(t *testing.T, devices int, example func(*demo.Demo) error) {
 	t.Helper()
 	newRig(t, devices, program(example)).all(t)
 }
 
-// SomeFaults is Faults for an example with a slow start. It makes only the first call of each
-// function fail, and one of every `every` other calls.
+// SomeFaults is like Faults, but for an example with a slow start. It makes only the first call of
+// each function fail, and one of every `every` other calls.
 func SomeFaults(t *testing.T, every int, example func(*demo.Demo) error) {
 	t.Helper()
 	r := newRig(t, 1, program(example))
@@ -51,8 +51,8 @@ func program(example func(*demo.Demo) error) Program {
 	}
 }
 
-// FaultsOf is Faults for a program that opens and closes the given library. Before its final
-// cleanup, the program must call closing with its contexts.
+// FaultsOf is like Faults, but for a program that opens and closes the given library. Before its
+// final cleanup, the program must call closing with its contexts.
 func FaultsOf(t *testing.T, program Program) {
 	t.Helper()
 	newRig(t, 1, program).all(t)
