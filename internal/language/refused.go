@@ -11,8 +11,10 @@ type Refusal struct {
 	// file. The text /**/ marks the position of the error.
 	Code  string
 	Decls string // declarations outside of the kernel
-	Error string // the compiler's message with its advice; empty if the error is one of Go's own
-	whole bool   // whether Code is a whole file
+	// Imports contains packages of the Go distribution, separated by spaces.
+	Imports string
+	Error   string // the compiler's message with its advice; empty if the error is one of Go's own
+	whole   bool   // whether Code is a whole file
 }
 
 // Place is the text that marks the position of the error.
@@ -26,7 +28,11 @@ func (r Refusal) Text() (text string, line, column int) {
 		if !strings.Contains(r.Code+r.Decls, Place) {
 			place = Place
 		}
-		text = "package p\n\nimport (\n\t\"unsafe\"\n\n\t\"github.com/purecuda/cuda/ptx/gpu\"\n)\n\n" + r.Decls + "\n\n//gpu:kernel block=64\n" + place + "func k(t gpu.Thread, x []int32, n int) {\n\t" + r.Code + "\n}\n"
+		text = "package p\n\nimport (\n"
+		for _, path := range append(strings.Fields(r.Imports), "unsafe") {
+			text += "\t\"" + path + "\"\n"
+		}
+		text += "\n\t\"github.com/purecuda/cuda/ptx/gpu\"\n)\n\n" + r.Decls + "\n\n//gpu:kernel block=64\n" + place + "func k(t gpu.Thread, x []int32, n int) {\n\t" + r.Code + "\n}\n"
 	}
 	before, after, _ := strings.Cut(text, Place)
 	return before + after, 1 + strings.Count(before, "\n"), len(before) - strings.LastIndex(before, "\n")
@@ -73,8 +79,8 @@ var Refused = []Refusal{
 	{Code: "_ = any(/**/m)", Decls: "var m map[int]int", Error: "the type map[int]int is not available in kernels: use slices with sorted keys, or an array"},
 	{Code: "x = /**/append(x, 1)", Error: "append may need to allocate memory: write to an index of a slice or array with enough elements"},
 	{Code: "/**/recover()", Error: "recover is not available in kernels: a panic ends the thread with a fault"},
-	{Code: "/**/print(n)", Error: "print is not available in kernels: write to memory that the host reads"},
-	{Code: "/**/println(n)", Error: "println is not available in kernels: write to memory that the host reads"},
+	{Code: "/**/print(n)", Error: "print is not available in kernels: use gpu.Printf"},
+	{Code: "/**/println(n)", Error: "println is not available in kernels: use gpu.Printf"},
 	{Code: "/**/panic(n)", Error: "the message of panic must be a constant string: use gpu.Assert or a constant"},
 	{Code: "s := /**/make([]int32, n); _ = s", Error: "the size of make is not a constant: use a constant size, or pass the memory to the kernel"},
 	{Code: "s := \"a\"; if n > 3 { s = \"b\" }; _ = /**/s + \"c\"", Error: "strings cannot be built in kernels: use constant strings"},
@@ -104,8 +110,8 @@ var Refused = []Refusal{
 	{Code: "_ = /**/unsafe.SliceData(x)", Error: "unsafe.SliceData is not available in kernels: use indices and slices"},
 	{Code: "b := []byte{1}; _ = /**/unsafe.String(&b[0], 1)", Error: "unsafe.String is not available in kernels: use indices and slices"},
 	{Code: "s := \"a\"; _ = /**/unsafe.StringData(s)", Error: "unsafe.StringData is not available in kernels: use indices and slices"},
-	{Code: "/**/table[0] = 1", Decls: "var table = [4]int32{1, 2}", Error: "a kernel cannot change the package-level variable table: declare it as a gpu.Global"},
-	{Code: "/**/counter++", Decls: "var counter int", Error: "a kernel cannot change the package-level variable counter: declare it as a gpu.Global"},
+	{Code: "/**/table[0] = 1", Decls: "var table = [4]int32{1, 2}", Error: "a kernel cannot change the package-level variable table: declare it as a gpu.Global, or use gpu.Shared for the memory of a block"},
+	{Code: "/**/counter++", Decls: "var counter int", Error: "a kernel cannot change the package-level variable counter: declare it as a gpu.Global, or use gpu.Shared for the memory of a block"},
 	{Code: "p := c.Ptr(); /**/*p = 1", Decls: "var c gpu.Constant[int32]", Error: "the variable is in constant memory: use gpu.Global for a variable that kernels change"},
 	{Code: "x[0] = start", Decls: "var start = /**/first()\n\nfunc first() int32 { return *g.Ptr() }\n\nvar g gpu.Global[int32]", Error: "the initial value of start is not known when the kernel is compiled: use a composite literal of constants, or a parameter"},
 	{Code: "x[0] = /**/start", Decls: "var start, other = two()\n\nfunc two() (int32, int32) { return 1, 2 }", Error: "the initial value of start is not known when the kernel is compiled: use a composite literal of constants, or a parameter"},
@@ -131,6 +137,8 @@ var Refused = []Refusal{
 	{Code: "if t.ThreadX() < 7 { /**/t.Sync() }; x[0]++", Error: "only some threads of a block reach this barrier: move it out of the condition in line 13"},
 	{Code: "s := gpu.Shared[[1 << 20]int32](t); s[n] = 1; x[0] = s[1]", Error: "kernel k has 4194304 bytes of .shared variables; at most 167936 are allowed for any GPU: use less, or gpu.DynamicShared"},
 	{Code: "_ = f10(n)", Decls: explosion(), Error: "the kernel is too large when all calls are inlined: mark large functions with //gpu:noinline"},
+	{Code: "v, err := half(n); if /**/err == nil { x[0] = v }", Decls: "func half(n int) (int32, error) {\n\tif n%2 != 0 {\n\t\treturn 0, errors.New(\"odd\")\n\t}\n\treturn int32(n / 2), nil\n}", Imports: "errors", Error: "the error is known only when the kernel runs: return a bool instead of an error, or use gpu.Assert"},
+	{Code: "var m map[int]int; x[0] = int32(/**/len(m))", Error: "the type map[int]int is not available in kernels: use slices with sorted keys, or an array"},
 	{Code: "/**/t.WaitGroup(n)", Error: "the argument n of gpu.Thread.WaitGroup must be a constant: choose between calls with a switch"},
 }
 

@@ -17,6 +17,7 @@ var RefusedFiles = files(
 	Refusal{Code: "package p\n---\npackage /**/q\n", Error: "the folder contains package p and package q"},
 	Refusal{Code: head + "import /**/\"C\"\n\n//gpu:kernel\nfunc k(t gpu.Thread) { C.f() }\n", Error: "a kernel cannot use cgo"},
 	Refusal{Code: head + "import /**/\"example.org/none\"\n\n//gpu:kernel\nfunc k(t gpu.Thread) { none.F() }\n", Error: "import \"example.org/none\": package example.org/none is not built in, and no source is available"},
+	Refusal{Code: head + "import \"fmt\"\n\n//gpu:kernel\nfunc k(t gpu.Thread) { /**/fmt.Println() }\n", Error: "fmt.Println is not available in kernels: use gpu.Printf"},
 
 	Refusal{Code: head + "type T int\n\n//gpu:kernel\nfunc (x T) /**/k(t gpu.Thread) {}\n", Error: "a kernel is a function with a name of its own, not a method"},
 	Refusal{Code: head + "//gpu:kernel\nfunc /**/k() {}\n", Error: "the first parameter of kernel k must be a gpu.Thread"},

@@ -2,6 +2,10 @@ package language_test
 
 import (
 	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +13,45 @@ import (
 	"github.com/purecuda/cuda/internal/language"
 	"github.com/purecuda/cuda/ptx/go2ptx"
 )
+
+// fromGo returns a function that reads packages of the Go distribution.
+func fromGo(t *testing.T) func(path string) (go2ptx.Package, error) {
+	out, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	src := filepath.Join(strings.TrimSpace(string(out)), "src")
+	return func(path string) (go2ptx.Package, error) {
+		p := go2ptx.Package{Path: path}
+		names, err := filepath.Glob(filepath.Join(src, filepath.FromSlash(path), "*.go"))
+		if err != nil || len(names) == 0 {
+			return p, fmt.Errorf("there is no package %s: %v", path, err)
+		}
+		for _, name := range names {
+			data, err := os.ReadFile(name)
+			if err != nil {
+				return p, err
+			}
+			p.Files = append(p.Files, go2ptx.File{Name: path + "/" + filepath.Base(name), Data: data})
+		}
+		return p, nil
+	}
+}
+
+// For each call of the Go distribution, the compiler must report one error, at the call in the kernel.
+func TestRefusedGoCalls(t *testing.T) {
+	source := fromGo(t)
+	for _, r := range language.RefusedGo {
+		t.Run(r.Code, func(t *testing.T) {
+			text, line, column := r.Text()
+			want := fmt.Sprintf("p.go:%d:%d: %s", line, column, r.Error)
+			cfg := go2ptx.Config{Import: source, Package: go2ptx.Package{Path: "p", Files: []go2ptx.File{{Name: "p.go", Data: []byte(text)}}}}
+			if _, err := go2ptx.Compile(cfg); err == nil || err.Error() != want {
+				t.Errorf("the errors are\n%v\nwant\n%s", err, want)
+			}
+		})
+	}
+}
 
 // For each piece of code, the compiler must report the expected message at the expected position.
 func TestRefusals(t *testing.T) {
@@ -23,6 +66,9 @@ func TestRefusals(t *testing.T) {
 					line -= n
 					name = "q.go"
 				}
+			}
+			if r.Imports != "" {
+				cfg.Import = fromGo(t)
 			}
 			_, err := go2ptx.Compile(cfg)
 			var list go2ptx.Errors

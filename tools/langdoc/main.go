@@ -45,6 +45,8 @@ func markdown(rows []language.Row, list []language.Kernel) []byte {
 	}
 	b.WriteString("\n## What the compiler rejects\n\nThe code is in the body of a kernel with the parameters `t gpu.Thread`, `x []int32` and `n int`. Declarations before ⋯ are outside of the kernel.\n\n| code | error |\n|---|---|\n")
 	refused(b, language.Refused)
+	b.WriteString("\n## Calls of Go's packages that the compiler rejects\n\nOther functions of the Go distribution are compiled from their source. If that fails, the error is at the call, and names the function in which the reason is.\n\n| code | error |\n|---|---|\n")
+	refused(b, language.RefusedGo)
 	b.WriteString("\n## Rejected directives and signatures\n\n| code | error |\n|---|---|\n")
 	refused(b, language.RefusedFiles)
 	for _, s := range sections {

@@ -55,7 +55,7 @@ func (f *frame) builtin(e *ast.CallExpr, fun ast.Expr) []val {
 		f.errorf(e, "map")
 	case "close":
 		f.errorf(e, "chan")
-	default:
+	default: // print and println
 		f.errorf(e, "builtin", name)
 	}
 	return f.zeros(e)
@@ -78,7 +78,7 @@ func (f *frame) length(e *ast.CallExpr, name string) leaf {
 	case i < len(v.leaves):
 		return v.leaves[i]
 	default:
-		f.errorf(e, "builtin", name+" of "+f.typeText(v.typ))
+		f.errorf(e, "type", f.typeText(v.typ), refusedType(v.typ))
 	}
 	return f.int(0)
 }

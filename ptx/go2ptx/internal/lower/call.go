@@ -38,6 +38,9 @@ func (f *frame) call(e *ast.CallExpr) []val {
 	} else if tv.IsBuiltin() {
 		return f.builtin(e, fun)
 	}
+	if f.refused(e, fun) {
+		return f.zeros(e)
+	}
 	if c, ok := f.staticCallee(fun); ok {
 		if c == nil {
 			return f.zeros(e)
@@ -352,11 +355,21 @@ func (f *frame) callArgs(n ast.Node, in instance, args []val) []val {
 	if r, ok := f.intrinsic(n, in, args); ok {
 		return r
 	}
+	entry := f.goEntry(n, in.fn)
 	switch {
+	case f.refuseFunc(n, in.fn):
+		return f.resultsOf(in)
 	case decl == nil || decl.Body == nil:
-		f.errorf(n, "no-body", in.fn.FullName())
+		if entry.pos.IsValid() {
+			f.l.goError(entry, entry.in+" has no Go code")
+		} else {
+			f.errorf(n, "no-body", in.fn.FullName())
+		}
 		return f.resultsOf(in)
 	case f.l.recurse[key] || f.l.prog.Directives(in.fn).NoInline:
+		if _, ok := f.l.entries[key]; !ok {
+			f.l.entries[key] = entry
+		}
 		return f.callModule(in, args)
 	}
 	for c := f; c != nil; c = c.caller {
@@ -441,6 +454,7 @@ func (f *frame) loadAll(v val) val {
 func (f *frame) inlineCall(n ast.Node, in instance, pkg *source.Package, decl *ast.FuncDecl, args []val) []val {
 	g := &frame{builder: f.builder, pkg: pkg, env: f.l.env(in), key: f.l.key(in), caller: f, depth: f.depth + 1,
 		decl: in.fn.Signature(), vars: map[types.Object]*variable{}, nobounds: f.builder.f.Options.NoBounds || f.l.prog.Directives(in.fn).NoBounds}
+	g.entry = f.goEntry(n, in.fn)
 	return f.enterCall(n, g, f.l.goName(in.fn), params(in.fn.Signature()), args, decl.Type, decl.Body)
 }
 
@@ -458,6 +472,7 @@ func (f *frame) callLit(n ast.Node, c *closure, args []val) []val {
 	}
 	g := &frame{builder: f.builder, pkg: c.f.pkg, env: c.f.env, outer: c.f, caller: f, lit: c.lit, depth: f.depth + 1,
 		decl: sig, vars: map[types.Object]*variable{}, nobounds: c.f.nobounds}
+	g.entry = f.literalEntry(n, c.f)
 	return f.enterCall(n, g, "func literal", params(sig), args, c.lit.Type, c.lit.Body)
 }
 
@@ -465,8 +480,8 @@ func (f *frame) enterCall(n ast.Node, g *frame, name string, ps []*types.Var, ar
 	if g.depthLimit() {
 		return f.zerosOf(g)
 	}
-	site, now, pos := f.site, f.l.now, f.pos
-	g.at0 = n
+	site, now, pos, inGo := f.site, f.l.now, f.pos, f.l.inGo
+	g.at0, f.l.inGo = n, g.entry
 	f.l.mod.Inlines = append(f.l.mod.Inlines, ir.Inline{Func: name, At: f.pos})
 	g.inline = int32(len(f.l.mod.Inlines))
 	f.builder.site = f.l.site(site, n.Pos(), 0)
@@ -482,7 +497,7 @@ func (f *frame) enterCall(n ast.Node, g *frame, name string, ps []*types.Var, ar
 	g.declareResults(g.decl, ft)
 	g.ret = f.newBlock()
 	g.run(body)
-	f.builder.site, f.l.now, f.pos = site, now, pos
+	f.builder.site, f.l.now, f.pos, f.l.inGo = site, now, pos, inGo
 	var results []val
 	for _, r := range g.results {
 		results = append(results, f.load(f.whole(r)))

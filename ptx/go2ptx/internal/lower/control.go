@@ -268,7 +268,7 @@ func (f *frame) rangeOverFunc(s *ast.RangeStmt, label types.Object) {
 func (f *frame) callBody(call ast.Node, r *rangeFunc, args []val) val {
 	boolean := types.Typ[types.Bool]
 	in := r.f
-	ctl, lp, now, pos := in.ctl, f.loop, f.l.now, f.pos
+	ctl, lp, now, pos, inGo := in.ctl, f.loop, f.l.now, f.pos, f.l.inGo
 	b := &bodyCall{rangeFunc: r, ret: f.newBlock()}
 	b.result = f.temp("more", boolean, call.Pos(), tagResult, single(boolean, f.bool(false)))
 	f.check("panic", "range function continued iteration after function for loop body returned false", f.not(f.scalar(f.load(f.whole(r.done)))))
@@ -279,6 +279,7 @@ func (f *frame) callBody(call ast.Node, r *rangeFunc, args []val) val {
 	if in.depthLimit() {
 		return f.zeroOf(boolean)
 	}
+	f.l.inGo = f.literalEntry(call, in)
 	in.ctl = &scope{outer: r.outer, body: b}
 	in.assignRange(r.stmt, args)
 	inner := &scope{}
@@ -286,7 +287,7 @@ func (f *frame) callBody(call ast.Node, r *rangeFunc, args []val) val {
 	in.leave(in.ctl, exitKey{tok: token.CONTINUE})
 	in.ctl, f.site, f.loop = ctl, site, lp
 	f.enter(b.ret)
-	f.l.now, f.pos = now, pos
+	f.l.now, f.pos, f.l.inGo = now, pos, inGo
 	return f.load(f.whole(b.result))
 }
 

@@ -32,12 +32,13 @@ var Refusals = []Refusal{
 	{"append", "append may need to allocate memory", "write to an index of a slice or array with enough elements"},
 	{"array-compare", "arrays with more than 64 numbers cannot be compared", "compare the elements in a loop"},
 	{"assign-table", "the variable is in constant memory", "use gpu.Global for a variable that kernels change"},
-	{"assign-var", "a kernel cannot change the package-level variable %s", "declare it as a gpu.Global"},
-	{"builtin", "%s is not available in kernels", "write to memory that the host reads"},
+	{"assign-var", "a kernel cannot change the package-level variable %s", "declare it as a gpu.Global, or use gpu.Shared for the memory of a block"},
+	{"builtin", "%s is not available in kernels", "use gpu.Printf"},
 	{"cap-make", "the size of make is not a constant", "use a constant size, or pass the memory to the kernel"},
 	{"chan", "channels are not available in kernels", "use barriers and shared memory"},
 	{"const-arg", "the argument %s of %s must be a constant", "choose between calls with a switch"},
 	{"defer", "defer is not available in kernels", "call the function at the end"},
+	{"error-known", "the error is known only when the kernel runs", "return a bool instead of an error, or use gpu.Assert"},
 	{"func-in-memory", "a function or interface cannot be stored in memory", "pass functions only to functions, and index arrays of functions with constants"},
 	{"func-known", "the function or interface is known only when the kernel runs", "use a switch between calls"},
 	{"func-param", "a recursive or noinline function cannot have a parameter or result of type %s", "pass numbers and slices"},
@@ -87,6 +88,10 @@ func (l *lowerer) errorf(pos token.Pos, id string, args ...any) {
 		e.Message, e.Advice = fmt.Sprintf(r.Message, args[0]), fmt.Sprint(args[1])
 	case len(args) > 0:
 		e.Message = fmt.Sprintf(r.Message, args...)
+	}
+	if g := l.inGo; g.pos.IsValid() {
+		l.goError(g, "in "+g.in+": "+e.Message)
+		return
 	}
 	if len(l.errs) < 1000 {
 		l.errs = append(l.errs, e)

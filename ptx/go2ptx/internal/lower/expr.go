@@ -89,12 +89,12 @@ func (f *frame) loc(e ast.Expr) loc {
 	case *ast.ParenExpr:
 		return f.loc(e.X)
 	case *ast.Ident:
-		return f.identLoc(e)
+		return f.identLoc(e, e)
 	case *ast.SelectorExpr:
 		if s := f.pkg.Info.Selections[e]; s != nil {
 			return f.fieldLoc(e, s.Index())
 		}
-		return f.identLoc(e.Sel)
+		return f.identLoc(e, e.Sel)
 	case *ast.IndexExpr:
 		return f.indexLoc(e)
 	case *ast.StarExpr:
@@ -108,7 +108,9 @@ func (f *frame) loc(e ast.Expr) loc {
 	return f.whole(f.temp("value", v.typ, e.Pos(), tagTemp, v))
 }
 
-func (f *frame) identLoc(e *ast.Ident) loc {
+// identLoc returns the location of the variable that an identifier names. The identifier is the
+// expression n, or the selector in it.
+func (f *frame) identLoc(n ast.Expr, e *ast.Ident) loc {
 	if e.Name == "_" {
 		return loc{none: true, typ: types.Typ[types.Invalid]}
 	}
@@ -117,7 +119,7 @@ func (f *frame) identLoc(e *ast.Ident) loc {
 		return f.whole(v)
 	}
 	if v, ok := obj.(*types.Var); ok && v.Pkg() != nil && v.Parent() == v.Pkg().Scope() {
-		return f.packageVar(e, v)
+		return f.packageVar(n, v)
 	}
 	return loc{none: true, typ: f.typeOf(e)} // an error has been reported
 }
@@ -171,7 +173,7 @@ func (f *frame) selector(e *ast.SelectorExpr) val {
 		case *types.Func:
 			return f.funcValue(e.Sel, obj)
 		case *types.Var:
-			return f.load(f.identLoc(e.Sel))
+			return f.load(f.identLoc(e, e.Sel))
 		}
 		f.errorf(e, "internal", "no value of "+e.Sel.Name)
 		return f.zeroOf(f.typeOf(e))
@@ -330,6 +332,15 @@ func (f *frame) dynamic(n ast.Node, x val) (*boxed, bool) {
 	case nilLeaf, dead:
 		return nil, true
 	}
-	f.errorf(n, "type-switch")
+	f.errorf(n, unlessError(x.typ, "type-switch"))
 	return nil, false
+}
+
+// unlessError returns the ID of a refusal. If t is the type error, it is the one with the advice that
+// authors of functions with error results need.
+func unlessError(t types.Type, id string) string {
+	if types.Identical(t, types.Universe.Lookup("error").Type()) {
+		return "error-known"
+	}
+	return id
 }

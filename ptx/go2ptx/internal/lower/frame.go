@@ -18,6 +18,7 @@ type frame struct {
 	caller   *frame
 	at0      ast.Node // position of the call in the caller
 	key      string   // key of the instance
+	entry    goEntry  // how the function was reached, if it is of the Go distribution
 	lit      *ast.FuncLit
 	depth    int
 	inline   int32
@@ -37,7 +38,8 @@ const maxDepth = 250
 func (b *builder) topFrame(in instance, pkg *source.Package, decl *ast.FuncDecl) *frame {
 	sig := in.fn.Signature()
 	env := b.l.env(in)
-	f := &frame{builder: b, pkg: pkg, env: env, key: b.l.key(in), vars: map[types.Object]*variable{}}
+	b.l.inGo = b.l.entries[b.l.key(in)]
+	f := &frame{builder: b, pkg: pkg, env: env, key: b.l.key(in), entry: b.l.inGo, vars: map[types.Object]*variable{}}
 	f.decl = sig
 	f.sig = b.l.subst(sig, env).(*types.Signature)
 	f.nobounds = b.f.Options.NoBounds || b.l.prog.Directives(in.fn).NoBounds

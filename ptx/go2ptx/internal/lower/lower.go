@@ -44,6 +44,7 @@ func (l *lowerer) finish() (*ir.Module, []*Error) {
 		l.queue = l.queue[1:]
 		job()
 	}
+	l.inGo = goEntry{}
 	l.layoutVars()
 	slices.SortStableFunc(l.errs, func(a, b *Error) int {
 		return cmp.Or(cmp.Compare(a.Pos.Filename, b.Pos.Filename), cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Column, b.Pos.Column))
@@ -58,6 +59,7 @@ type lowerer struct {
 	opt     Options
 	errs    []*Error
 	now     token.Pos // position of the code being lowered
+	inGo    goEntry
 	ctxt    *types.Context
 	layouts map[types.Type]*layout
 	locals  map[localKey]types.Type
@@ -74,6 +76,7 @@ type lowerer struct {
 
 	closures map[string]*closure
 	funcs    map[string]*ir.Func
+	entries  map[string]goEntry // how instances that are functions of the module were first reached
 	externs  map[string]*ir.Func
 	names    map[string]bool
 	strings  map[string]*ir.Var
@@ -96,7 +99,7 @@ func newLowerer(p *source.Program, o Options) *lowerer {
 	return &lowerer{prog: p, opt: o, mod: &ir.Module{}, ctxt: types.NewContext(), layouts: map[types.Type]*layout{},
 		locals: map[localKey]types.Type{}, files: map[string]int32{},
 		inMemory: map[varID]bool{}, varying: map[varLeaf]bool{}, recurse: map[string]bool{}, sites: map[siteKey]int{},
-		closures: map[string]*closure{}, funcs: map[string]*ir.Func{}, externs: map[string]*ir.Func{}, names: map[string]bool{}, strings: map[string]*ir.Var{},
+		closures: map[string]*closure{}, funcs: map[string]*ir.Func{}, entries: map[string]goEntry{}, externs: map[string]*ir.Func{}, names: map[string]bool{}, strings: map[string]*ir.Var{},
 		vars: map[varKey]*moduleVar{}, changed: map[*types.Package]map[types.Object]bool{}}
 }
 
@@ -151,7 +154,7 @@ func (l *lowerer) attempts(f *ir.Func, pos token.Pos, body func(*builder)) {
 		case !l.again:
 			return
 		case l.attempt > maxAttempts:
-			l.now = pos
+			l.now, l.inGo = pos, goEntry{}
 			l.errorf(pos, "too-large")
 			return
 		}
@@ -164,7 +167,7 @@ func (l *lowerer) protect(pos token.Pos, do func()) {
 		switch r := recover().(type) {
 		case nil:
 		case tooLarge:
-			l.again = false
+			l.again, l.inGo = false, goEntry{}
 			l.errorf(pos, "too-large")
 		default:
 			l.again = false

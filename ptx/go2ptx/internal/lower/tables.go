@@ -28,6 +28,15 @@ type moduleVar struct {
 // packageVar returns the location of a package-level variable.
 func (f *frame) packageVar(n ast.Node, obj *types.Var) loc {
 	t := obj.Type()
+	inGo := f.l.inGo
+	defer func() { f.l.inGo = inGo }()
+	f.l.inGo = f.goEntry(n, obj)
+	if e := f.l.inGo; e.pos.IsValid() && source.HostOnly(obj.Pkg().Path()) {
+		if !f.dead {
+			f.l.goError(e, e.in+" works only on the host")
+		}
+		return loc{none: true, typ: t}
+	}
 	key := varKey{obj: obj}
 	m := f.l.vars[key]
 	if m == nil {
@@ -79,8 +88,8 @@ func (l *lowerer) initialize(m *moduleVar, obj *types.Var, use ast.Node) {
 		l.errorf(use.Pos(), "assign-var", obj.Name())
 		return
 	}
-	now := l.now
-	defer func() { l.now = now }()
+	now, inGo := l.now, l.inGo
+	defer func() { l.now, l.inGo = now, inGo }()
 	s := l.scratch(pkg)
 	lay := s.layoutAt(t, obj.Pos())
 	switch {

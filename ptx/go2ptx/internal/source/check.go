@@ -36,6 +36,9 @@ func Load(cfg Config) (*Program, error) {
 		}
 	}
 	if l.errs == nil {
+		c.findBroken()
+	}
+	if l.errs == nil {
 		for _, k := range kernels {
 			c.kernel(main.checked, k)
 		}
@@ -102,7 +105,11 @@ func (l *loader) kernels(u *unit) (found []*decl) {
 func (l *loader) syntax() {
 	for _, u := range l.order {
 		for _, f := range u.files {
-			if f.errs != nil && f.reached() {
+			switch {
+			case f.errs == nil || !f.reached():
+			case u.std:
+				l.hidden = append(l.hidden, hidden{f.syntax.FileStart, f.errs[0].Msg})
+			default:
 				l.errs = append(l.errs, f.errs...)
 			}
 		}
@@ -239,7 +246,7 @@ func (c *checker) check(u *unit) *types.Package {
 	}
 	u.checking = true
 	defer func() { u.checking = false }()
-	pkg := &Package{Path: u.path, GoVersion: version(u.src.GoVersion), std: u.std, Info: &types.Info{
+	pkg := &Package{Path: u.path, GoVersion: version(u.src.GoVersion), std: u.std, stub: u.stub, Info: &types.Info{
 		Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{},
 		Implicits: map[ast.Node]types.Object{}, Instances: map[*ast.Ident]types.Instance{}, Selections: map[*ast.SelectorExpr]*types.Selection{},
 		Scopes: map[ast.Node]*types.Scope{}, FileVersions: map[*ast.File]string{},
@@ -284,6 +291,10 @@ func (c *checker) report(err error) {
 		return
 	}
 	if e.Soft && (strings.HasSuffix(e.Msg, "imported and not used") || strings.HasSuffix(e.Msg, "missing function body")) {
+		return
+	}
+	if c.inGo(e.Pos) {
+		c.hidden = append(c.hidden, hidden{e.Pos, e.Msg})
 		return
 	}
 	advice := ""

@@ -39,6 +39,10 @@
 // distribution is compiled instead. Functions that have no body in std remain intrinsics. In this
 // case Program.GoSource is true, because the result depends on the Go version.
 //
+// Functions of the distribution that work only on a host, such as those of fmt, have no body either.
+// Errors in the distribution are not reported as such: Program.Broken has them, and package lower
+// reports them where the user's code calls the function.
+//
 // # Directives
 //
 // Directives are comment lines directly above a function, without a space after the slashes. Any

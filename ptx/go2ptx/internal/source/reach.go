@@ -25,6 +25,7 @@ type loader struct {
 	types     []*decl // reached types
 	queue     []*decl
 	errs      Errors
+	hidden    []hidden // errors in the Go distribution
 }
 
 // mention is a method name. If the name is unexported, mention includes the package.
@@ -72,6 +73,9 @@ func (l *loader) open(u *unit) error {
 		ctx.arch = stdArch
 	}
 	if errs := u.add(l.fset, ctx); errs != nil {
+		if u.std {
+			return fmt.Errorf("%s", errs[0].Msg)
+		}
 		return errs.Err()
 	}
 	if len(u.files) == 0 {
@@ -90,7 +94,8 @@ func (l *loader) resolve(u *unit) error {
 	}
 	u.src = src
 	first, _, _ := strings.Cut(u.path, "/")
-	u.std = !strings.Contains(first, ".")
+	main, _, _ := strings.Cut(l.cfg.Main.Path, "/")
+	u.std = !strings.Contains(first, ".") && first != main
 	return nil
 }
 
@@ -210,6 +215,9 @@ func (w *walker) function(d *decl) {
 func (d *decl) intrinsic() bool {
 	u := d.file.unit
 	if strings.HasPrefix(u.path, library) && hasDirective(d.fun.Doc, "intrinsic") {
+		return true
+	}
+	if u.std && HostOnly(u.path) {
 		return true
 	}
 	return d.fun.Recv == nil && u.intrinsics[d.fun.Name.Name]
@@ -338,7 +346,7 @@ func (w *walker) ident(id *ast.Ident) {
 	for _, im := range w.file.imports {
 		if im.name == "." {
 			im.used = true
-			if u := w.l.open1(w.file, im); u != nil {
+			if u := w.open(im, "", id.Pos()); u != nil {
 				w.other(u, id.Name, id.Pos())
 			}
 		}
@@ -364,27 +372,35 @@ func (w *walker) selector(n *ast.SelectorExpr) {
 		return
 	}
 	im.used = true
-	if u := w.l.open1(w.file, im); u != nil {
+	if u := w.open(im, n.Sel.Name, n.Pos()); u != nil {
 		w.other(u, n.Sel.Name, n.Pos())
 	}
 }
 
-// open1 loads an imported package. If that fails, it reports an error at the import.
-func (l *loader) open1(f *file, im *importSpec) *unit {
+// open loads the imported package that declares a name. If that fails, it reports an error at the
+// import, or at the name if there is advice for it. A name that may come from any of several imports
+// is empty.
+func (w *walker) open(im *importSpec, name string, pos token.Pos) *unit {
+	l := w.l
 	if im.path == "unsafe" {
 		return nil
 	}
 	at := l.fset.PositionFor(im.spec.Pos(), false)
-	if im.path == "C" {
+	if im.path == "C" && !w.file.unit.std {
 		l.errs.Add(at, "a kernel cannot use cgo")
 		return nil
 	}
 	u, err := l.unit(im.path)
-	if err != nil {
+	switch advice := Instead(im.path, name); {
+	case err == nil:
+		return u
+	case w.file.unit.std: // the type checker does not find the package either
+	case advice != "" && name != "":
+		l.errs.Add(l.fset.PositionFor(pos, false), "%s.%s is not available in kernels: %s", guess(im.path), name, advice)
+	default:
 		l.fail(at, im.path, err)
-		return nil
 	}
-	return u
+	return nil
 }
 
 func (l *loader) fail(at token.Position, path string, err error) {

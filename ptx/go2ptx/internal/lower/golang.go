@@ -1,0 +1,101 @@
+package lower
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+
+	"github.com/purecuda/cuda/ptx/go2ptx/internal/source"
+)
+
+// goEntry is the call or variable in the user's code through which lowering has entered the Go
+// distribution. An error there is reported at this place, because the user can change only that. It
+// is zero while the user's code is lowered.
+type goEntry struct {
+	pos  token.Pos
+	pkg  *types.Package
+	name string // what the user's code names
+	in   string // the function of the Go distribution that is being lowered
+}
+
+// goEntry returns the entry for the use of a package-level function, method or variable.
+func (f *frame) goEntry(n ast.Node, obj types.Object) goEntry {
+	pkg := f.l.prog.PackageOf(obj.Pkg())
+	if pkg == nil || !pkg.FromGo() {
+		return goEntry{}
+	}
+	name := source.NameOf(obj)
+	if e := f.l.inGo; e.pos.IsValid() {
+		e.in = pkg.Types.Name() + "." + name
+		return e
+	}
+	for f.caller != nil && f.pkg.Path == pathGPU {
+		f, n = f.caller, f.at0
+	}
+	return goEntry{n.Pos(), pkg.Types, name, pkg.Types.Name() + "." + name}
+}
+
+// literalEntry returns the entry for a function literal, or for the body of a loop, of function c.
+func (f *frame) literalEntry(n ast.Node, c *frame) goEntry {
+	switch {
+	case !c.pkg.FromGo():
+		return goEntry{}
+	case f.l.inGo.pos.IsValid():
+		return f.l.inGo
+	}
+	return c.entry
+}
+
+// refused reports a call of a function of the Go distribution that is known not to compile. The
+// arguments of the call are not lowered.
+func (f *frame) refused(e *ast.CallExpr, fun ast.Expr) bool {
+	switch x := fun.(type) {
+	case *ast.IndexExpr:
+		fun = ast.Unparen(x.X)
+	case *ast.IndexListExpr:
+		fun = ast.Unparen(x.X)
+	}
+	var id *ast.Ident
+	switch x := fun.(type) {
+	case *ast.Ident:
+		id = x
+	case *ast.SelectorExpr:
+		id = x.Sel
+	default:
+		return false
+	}
+	fn, ok := f.pkg.Info.Uses[id].(*types.Func)
+	return ok && f.refuseFunc(e, fn)
+}
+
+// refuseFunc reports the use of a function of the Go distribution that is known not to compile.
+func (f *frame) refuseFunc(n ast.Node, fn *types.Func) bool {
+	pkg, decl := f.l.prog.Body(fn)
+	if pkg == nil || !pkg.FromGo() {
+		return false
+	}
+	reason := f.l.prog.Broken(fn)
+	if reason == "" && source.HostOnly(pkg.Path) && decl.Body == nil {
+		reason = pkg.Types.Name() + "." + source.NameOf(fn) + " works only on the host"
+	}
+	if reason == "" {
+		return false
+	}
+	if !f.dead {
+		f.l.goError(f.goEntry(n, fn), reason)
+	}
+	return true
+}
+
+// goError reports an error at an entry, unless there is one already.
+func (l *lowerer) goError(e goEntry, reason string) {
+	_, at := l.position(e.pos)
+	at.Offset = 0
+	for _, old := range l.errs {
+		if old.Pos == at && old.ID == "go" {
+			return
+		}
+	}
+	message, advice := source.Unavailable(e.pkg, e.name, reason)
+	l.errs = append(l.errs, &Error{Pos: at, ID: "go", Message: message, Advice: advice})
+}
