@@ -146,7 +146,11 @@ func (g *gen) floatExpr(t typ, depth int) string {
 		return fmt.Sprintf("(%s * %s)", a, g.operand(t, depth-1))
 	case 8:
 		if g.chance(50) {
-			return fmt.Sprintf("(%s / %s)", a, pick(g, []string{"2", "-4", "0.125", "3", "3", "-7"}))
+			q := fmt.Sprintf("(%s / %s)", a, pick(g, []string{"2", "-4", "0.125", "3", "3", "-7"}))
+			if g.k.Fuses { // x/0.125 is compiled as x*8, which could overflow, and be fused
+				q = string(t) + q
+			}
+			return q
 		}
 		return fmt.Sprintf("(%s / %s)", a, g.expr(t, depth-1))
 	case 14, 15:
