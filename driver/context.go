@@ -10,6 +10,7 @@ import (
 
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/internal/hostthread"
+	"github.com/purecuda/cuda/internal/kernelfault"
 	"github.com/purecuda/cuda/internal/life"
 )
 
@@ -45,7 +46,13 @@ type contextCore struct {
 	home life.Home
 
 	mu   sync.Mutex
-	code []*life.Lifetime // lifetimes of embedded modules
+	code []embeddedCode
+}
+
+// embeddedCode is a module that the context unloads.
+type embeddedCode struct {
+	life *life.Lifetime
+	text *kernelfault.Text
 }
 
 // PrimaryContext retains the device's primary context, which the CUDA runtime and most libraries
@@ -131,7 +138,7 @@ func newContext(dev Device, raw CUcontext, release func(*cu.Driver) error) *Cont
 	}
 	core.home.Guarded, core.home.Owner = &core.guarded.Driver, core
 	core.home.Background = &dev.driver.core.background
-	core.home.Faults = dev.driver.core.kernelFaults.Open(raw, &core.guarded.Driver, newKernelFault)
+	core.home.Faults = dev.driver.core.kernelFaults.Open(raw, &core.guarded.Driver, newKernelFault, core.home.Note)
 	core.seen = core.home.Faults.Taken()
 	core.life.BeginRoot(&core.home, "context")
 	c := &Context{core: core}
@@ -147,11 +154,18 @@ func (core *contextCore) destroy(d *cu.Driver) error {
 	if err := core.marks.destroy(d); err != nil {
 		core.home.Note(err) // only noted, because the library rather than the caller created these events
 	}
+	printed := core.home.Faults.Print()
 	unloaded := core.unload(d)
 	if err := core.dev.driver.core.kernelFaults.Close(core.home.Faults, d); err != nil {
 		core.home.Note(err) // only noted, because the library rather than the caller allocated this memory
 	}
-	return errors.Join(unloaded, core.release(&core.dev.driver.Guarded().Driver))
+	err := errors.Join(unloaded, core.release(&core.dev.driver.Guarded().Driver))
+	if printed { // the driver has printed what its buffer still had
+		if err := kernelfault.Flush(); err != nil {
+			core.home.Note(err)
+		}
+	}
+	return err
 }
 
 func (c *Context) check() error {

@@ -5,6 +5,12 @@ import "github.com/purecuda/cuda/internal/hostcall"
 // Usable returns the error that Available would return if d were the system's driver.
 func Usable(d *Driver) error { return usable(d) }
 
+// Prints reports whether kernels of an image may print on dev.
+func Prints(dev Device, data []byte) (bool, error) {
+	img, err := newLoadable(data)
+	return img.prints(dev), err
+}
+
 // SetBlockingSlots sets how many waits may block a thread at the same time. With 0, waits must
 // poll.
 func SetBlockingSlots(n int) (restore func()) {

@@ -1,7 +1,9 @@
 package driver_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/driver/image"
 	"github.com/purecuda/cuda/internal/gputest"
 	"github.com/purecuda/cuda/internal/imagetest"
@@ -105,6 +108,45 @@ func TestImagesThatTheDriverRefusesArePassedOver(t *testing.T) {
 		broken := append(markedPTX("7.0", "sm_80", 1), "garbage"...)
 		_, err = must(driver.NewImageSet(parsed(t, "broken", broken), parsed(t, "usable", markedPTX("7.0", "sm_70", 2))))(t).LoadModule(c)
 		wantError(t, err, driver.CUDA_ERROR_INVALID_PTX, "PTX line", "garbage")
+	})
+}
+
+// An image prints if the code for the device names vprintf. If the code cannot be read, or is large, it
+// counts as printing.
+func TestImagesThatPrint(t *testing.T) {
+	gputest.OnEmulator(t, emulator.Config{}, func(t *testing.T, c *driver.Context) {
+		silent := markedPTX("7.0", "sm_52", 1)
+		printing := append(bytes.Clone(silent), ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);\n"...)
+		arch := must(c.Device().Arch())(t)
+		device := uint32(10*arch.Major + arch.Minor)
+		compressed := func(size uint64) []byte {
+			e := imagetest.Entry(1, device, 0x8000, []byte("damaged"))
+			binary.LittleEndian.PutUint32(e[16:], 7)
+			binary.LittleEndian.PutUint64(e[56:], size)
+			return imagetest.Fatbin(e)
+		}
+		for _, x := range []struct {
+			name string
+			data []byte
+			want bool
+		}{
+			{"PTX", silent, false},
+			{"PTX that prints", printing, true},
+			{"cubin", imagetest.Cubin(8), false},
+			{"cubin that prints", append(imagetest.Cubin(0), "\x00vprintf\x00"...), true},
+			{"fat binary", imagetest.Fatbin(imagetest.Entry(1, device, 0, silent)), false},
+			{"fat binary that prints", imagetest.Fatbin(imagetest.Entry(1, device, 0, printing)), true},
+			{"fat binary that prints on another device", imagetest.Fatbin(imagetest.Entry(1, device, 0, silent), imagetest.Entry(1, 20, 0, printing)), false},
+			{"fat binary for another device", imagetest.Fatbin(imagetest.Entry(1, 999, 0, silent)), true},
+			{"zstd", imageFile(t, "default.fatbin"), false},
+			{"LZ4", imageFile(t, "speed.fatbin"), false},
+			{"damaged", compressed(100), true},
+			{"large", compressed(5 << 20), true},
+		} {
+			if got := must(driver.Prints(c.Device(), x.data))(t); got != x.want {
+				t.Errorf("%s prints: %t", x.name, got)
+			}
+		}
 	})
 }
 

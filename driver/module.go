@@ -61,7 +61,7 @@ func (c *Context) loadModule(d *Driver, img loadable, opts []JITOption) (*Module
 	if err != nil {
 		return nil, p.abandon(err)
 	}
-	m.init(j, slot)
+	m.init(j, slot, c.text(img))
 	return m, nil
 }
 
@@ -85,7 +85,7 @@ func (m *Module) load(d *Driver, img loadable, j *jit) error {
 	return d.CuModuleLoadDataEx(&m.raw, img.ptr(), j.count(), j.optionList(), j.valueList())
 }
 
-func (m *Module) init(j *jit, slot *kernelfault.Slot) {
+func (m *Module) init(j *jit, slot *kernelfault.Slot, text *kernelfault.Text) {
 	raw, p := m.raw, m.code
 	p.log = cString(j.info)
 	p.find = func(d *Driver, name *byte) (f cu.CUfunction, err error) {
@@ -98,8 +98,10 @@ func (m *Module) init(j *jit, slot *kernelfault.Slot) {
 	p.list = func(d *Driver) []string { return moduleKernels(d, raw) }
 	life.Own(p, p.life, uint64(raw), func(d *cu.Driver) error {
 		slot.Drain()
+		text.Drain()
 		err := d.CuModuleUnload(raw)
 		slot.Free(err)
+		text.Free(err)
 		return err
 	})
 }
@@ -347,7 +349,7 @@ func (c *Context) linkEmbedded(name string, text []byte, more [][]byte, opts []J
 func (core *contextCore) embed(c *Context, name string, raw cu.CUmodule, img loadable) *program {
 	l := life.Loose(&core.home, name, uint64(raw), nil)
 	core.mu.Lock()
-	core.code = append(core.code, l)
+	core.code = append(core.code, embeddedCode{l, c.text(img)})
 	core.mu.Unlock()
 	p := &program{life: l, ctx: c, sigs: readSignatures(img)}
 	p.find = func(_ *Driver, name *byte) (f cu.CUfunction, err error) {
@@ -367,9 +369,11 @@ func (core *contextCore) unload(d *cu.Driver) error {
 	core.code = nil
 	core.mu.Unlock()
 	var errs []error
-	for _, l := range code {
-		l.Shut()
-		errs = append(errs, d.CuModuleUnload(cu.CUmodule(l.Handle())))
+	for _, m := range code {
+		m.life.Shut()
+		err := d.CuModuleUnload(cu.CUmodule(m.life.Handle()))
+		m.text.Free(err)
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }
@@ -420,7 +424,7 @@ func (l *Library) init(j *jit, img loadable, opts []JITOption) {
 	raw, p := l.raw, l.code
 	p.log = cString(j.info)
 	faults := &libraryFaults{state: p.ctx.core.home.Faults, armed: !img.mayFault()}
-	guarded := p.ctx.Guarded()
+	guarded, text := p.ctx.Guarded(), p.ctx.text(img)
 	p.find = func(d *Driver, name *byte) (cu.CUfunction, error) {
 		f, err := libraryFunction(d, raw, name)
 		if err != nil {
@@ -435,8 +439,10 @@ func (l *Library) init(j *jit, img loadable, opts []JITOption) {
 	life.Own(p, p.life, uint64(raw), func(d *cu.Driver) error {
 		defer j.close()
 		faults.slot.Drain()
+		text.Drain()
 		err := d.CuLibraryUnload(raw)
 		faults.slot.Free(err)
+		text.Free(err)
 		return err
 	})
 }

@@ -262,6 +262,35 @@ func (l loadable) ptr() unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(
 // mayFault reports whether the code may have kernels that record faults.
 func (l loadable) mayFault() bool { return kernelfault.Possible(l.data, l.kind == image.Fatbin) }
 
+// mostUnpacked limits how many bytes of an entry of a fat binary are unpacked to look for vprintf.
+const mostUnpacked = 4 << 20
+
+// text notes that an image was loaded, if its kernels may print. A fat binary counts as printing if
+// its code for the device cannot be read, or is compressed and large.
+func (c *Context) text(img loadable) *kernelfault.Text {
+	return c.core.home.Faults.Text(img.prints(c.core.dev))
+}
+
+func (l loadable) prints(dev Device) bool {
+	if l.kind != image.Fatbin {
+		return kernelfault.Prints(l.data)
+	}
+	arch, err := dev.Arch()
+	if err != nil {
+		return true
+	}
+	i, err := image.Parse("", l.data)
+	if err != nil {
+		return true
+	}
+	p, err := i.Part(arch)
+	if err != nil || p.Compressed && p.Size() > mostUnpacked {
+		return true
+	}
+	code, err := p.Bytes()
+	return err != nil || kernelfault.Prints(code)
+}
+
 // ptx returns the text without its NUL, or nil for binaries.
 func (l loadable) ptx() []byte {
 	if l.kind != image.PTX {

@@ -79,6 +79,14 @@ func (p Part) Bytes() ([]byte, error) {
 	return data, nil
 }
 
+// Size returns the size of the decompressed code in bytes. For a compressed part, the image states it.
+func (p Part) Size() uint64 {
+	if p.packing == 0 {
+		return uint64(len(p.data))
+	}
+	return p.size
+}
+
 func (p Part) unpacked() ([]byte, error) {
 	switch {
 	case p.packing == 0:

@@ -24,6 +24,11 @@ func ptxOf(t *testing.T, i *image.Image) ([]byte, error) {
 func TestPartsAreUncompressed(t *testing.T) {
 	zstd := must(ptxOf(t, parsed(t, "default", imageFile(t, "default.fatbin"))))(t)
 	lz4 := must(ptxOf(t, parsed(t, "speed", imageFile(t, "speed.fatbin"))))(t)
+	for _, p := range parsed(t, "default", imageFile(t, "default.fatbin")).Parts() {
+		if data := must(p.Bytes())(t); p.Kind == image.Cubin && p.Size() != uint64(len(data)) {
+			t.Errorf("%v has %d bytes, not %d", p, len(data), p.Size())
+		}
+	}
 	if !bytes.Contains(zstd, []byte(".entry scale(")) || !bytes.Equal(zstd, lz4) || bytes.IndexByte(zstd, 0) >= 0 {
 		t.Errorf("the PTX is %q and %q", zstd, lz4)
 	}
@@ -31,6 +36,9 @@ func TestPartsAreUncompressed(t *testing.T) {
 	for name, data := range map[string][]byte{"text": text, "text with a NUL": append(bytes.Clone(text), "\x00more"...), "entry": imagetest.Fatbin(imagetest.Entry(1, 52, 0, text))} {
 		if got := must(ptxOf(t, parsed(t, name, data)))(t); !bytes.Equal(got, text) {
 			t.Errorf("%s is %q", name, got)
+		}
+		if n := parsed(t, name, data).Parts()[0].Size(); n < uint64(len(text)) {
+			t.Errorf("%s has %d bytes", name, n)
 		}
 	}
 	cubin := imageFile(t, "variants_sm_90.cubin")

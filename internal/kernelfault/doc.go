@@ -1,5 +1,6 @@
 // Package kernelfault receives kernel faults: failed checks that compiled kernels record instead of
-// trapping. Package driver uses it for every module that it loads and for every wait.
+// trapping. It also makes the driver print the text of kernels. Package driver uses it for every module
+// that it loads and for every wait.
 //
 // # Protocol
 //

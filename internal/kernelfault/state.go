@@ -23,12 +23,15 @@ type Record struct {
 type State struct {
 	d     *cu.Driver // bound to the context and guarded
 	error func(*Record) error
+	note  func(error) // for errors that no call can return
 
 	summary atomic.Pointer[atomic.Uint32] // in page-locked memory; nil until a module with checks is loaded
 	// taken is twice the number of faults read so far, plus 1 while a goroutine is reading faults.
 	// Without that bit, another wait could find neither the summary, which has already been
 	// cleared, nor the fault.
 	taken atomic.Uint32
+
+	printer printer
 
 	mu      sync.Mutex
 	memory  memory
@@ -51,13 +54,14 @@ type Registry struct {
 }
 
 // Open returns the State of a context. Release it with Close. d must be bound to the context and
-// guarded. toError converts a fault to the error that waits return.
-func (r *Registry) Open(context cu.CUcontext, d *cu.Driver, toError func(*Record) error) *State {
+// guarded. toError converts a fault to the error that waits return. note receives errors that no call
+// can return.
+func (r *Registry) Open(context cu.CUcontext, d *cu.Driver, toError func(*Record) error, note func(error)) *State {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.states[context]
 	if s == nil {
-		s = &State{d: d, error: toError, context: context}
+		s = &State{d: d, error: toError, note: note, context: context}
 		if r.states == nil {
 			r.states = make(map[cu.CUcontext]*State)
 		}
@@ -79,7 +83,7 @@ func (r *Registry) Close(s *State, d *cu.Driver) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.summary.Store(nil)
-	return s.memory.free(d)
+	return errors.Join(s.printer.close(d), s.memory.free(d))
 }
 
 // Taken returns the number of faults read so far. A new stream or event passes this number to
@@ -104,7 +108,12 @@ func (s *State) Raised(n uint32) bool {
 
 // After returns all faults except the first n as one error, or nil if there are none. Unless seen
 // is nil, it raises *seen to the number of faults so far. The caller must retain the context.
+//
+// Every wait calls After when its work is done, so After also prints the text of kernels.
 func (s *State) After(n uint32, seen *uint32) error {
+	if s.printer.modules.Load() != 0 {
+		s.Print()
+	}
 	if !s.Raised(n) {
 		return nil
 	}

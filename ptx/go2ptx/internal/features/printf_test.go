@@ -71,8 +71,8 @@ func compare(t *testing.T, text string) {
 
 const printEnv = "PURECUDA_TEST_PRINT"
 
-// A GPU prints to the standard output of the process, so the test runs the kernels in a child
-// process.
+// A GPU prints through the standard output of C, so the test runs the kernels in a child process, whose
+// output is a pipe. The text must be there after Stream.Wait, before the next heading.
 func TestPrintf(t *testing.T) {
 	t.Run("emulator", func(t *testing.T) {
 		var out bytes.Buffer
