@@ -7,10 +7,10 @@ import (
 )
 
 // splitDifferences replaces a-(b-c) with (a-b)+c, which is equal because integers wrap. This works
-// around a bug of ptxas: in CUDA 13.0, it computes a 64-bit a-(b-c) as a+c-b, and the result can be
-// too large by 2^32 if c is 0. On an H100, one of 10,000 random kernels failed for this reason. Its c
-// was the thread index. If b-c has another use, it is not replaced, because the replacement would add
-// an instruction.
+// around a bug of ptxas: in CUDA 13.0, it computed a 64-bit a-(b-c) as a+c-b in random kernel
+// k405897, and on an H100 the result was too large by 2^32 where c was 0. In that kernel, b was the
+// result of a mul.hi.u32, which emit now avoids because of a similar bug. If b-c has another use, it
+// is not replaced, because the replacement would add an instruction.
 //
 // The pass visits users before their operands, so a-(b-(c-d)) becomes (a-b)+(c-d).
 func splitDifferences(f *ir.Func) int {
