@@ -84,7 +84,7 @@ func (c *calls) want(t *testing.T, what string, names ...string) {
 	}
 }
 
-// watched returns an emulated context, whose library can fail, and the record of calls.
+// watched returns an emulated context, its library, whose calls can fail, and the record of calls.
 func watched(t *testing.T, cfg emulator.Config) (c *driver.Context, lib *faulty.Library, of *calls) {
 	t.Helper()
 	if cfg.Stdout == nil {
@@ -300,7 +300,7 @@ func TestWaitsSucceedIfTextCannotBePrinted(t *testing.T) {
 	}
 }
 
-// Goroutines that wait at once create one stream, and close the context while others wait.
+// Goroutines that wait at once create one stream, and each of them prints.
 func TestManyWaitsPrint(t *testing.T) {
 	c, _, of := watched(t, emulator.Config{})
 	m := must(c.LoadModule([]byte(printing)))(t)
