@@ -8,6 +8,7 @@ import (
 	"reflect"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/ptx/num"
 )
 
 // Case is a kernel of the list.
@@ -168,33 +169,51 @@ func Difference(got, want []any, tolerance float64) string {
 		return fmt.Sprintf("%d outputs, want %d", len(got), len(want))
 	}
 	for k := range got {
-		g, w := reflect.ValueOf(got[k]), reflect.ValueOf(want[k])
-		if g.Type() != w.Type() || g.Len() != w.Len() {
-			return fmt.Sprintf("output %d is %v with %d elements, want %v with %d", k, g.Type(), g.Len(), w.Type(), w.Len())
-		}
-		var most float64
-		for i := range w.Len() {
-			most = max(most, math.Abs(number(w.Index(i))))
-		}
-		for i := range w.Len() {
-			x, y := g.Index(i), w.Index(i)
-			if tolerance == 0 && x.Interface() == y.Interface() {
-				continue
-			}
-			if e := math.Abs(number(x) - number(y)); tolerance == 0 || !(e <= tolerance*most) {
-				return fmt.Sprintf("output %d[%d] is %v, want %v, and the largest is %v", k, i, x, y, most)
-			}
+		if d := differ(got[k], want[k], tolerance); d != "" {
+			return fmt.Sprintf("output %d%s", k, d)
 		}
 	}
 	return ""
 }
 
-func number(v reflect.Value) float64 {
-	switch {
-	case v.CanInt():
-		return float64(v.Int())
-	case v.CanUint():
-		return float64(v.Uint())
+func differ(got, want any, tolerance float64) string {
+	switch g := got.(type) {
+	case []float32:
+		return elements(g, want, tolerance, func(x float32) float64 { return float64(x) })
+	case []float64:
+		return elements(g, want, tolerance, func(x float64) float64 { return x })
+	case []num.F16:
+		return elements(g, want, tolerance, num.F16.Float64)
+	case []int8:
+		return elements(g, want, tolerance, func(x int8) float64 { return float64(x) })
+	case []uint8:
+		return elements(g, want, tolerance, func(x uint8) float64 { return float64(x) })
+	case []int32:
+		return elements(g, want, tolerance, func(x int32) float64 { return float64(x) })
+	case []uint32:
+		return elements(g, want, tolerance, func(x uint32) float64 { return float64(x) })
+	case []uint64:
+		return elements(g, want, tolerance, func(x uint64) float64 { return float64(x) })
 	}
-	return v.Float()
+	return fmt.Sprintf(" is %T, which cannot be compared", got)
+}
+
+func elements[T comparable](got []T, other any, tolerance float64, number func(T) float64) string {
+	want, ok := other.([]T)
+	if !ok || len(got) != len(want) {
+		return fmt.Sprintf(" is %T with %d elements, want %T with %d", got, len(got), other, reflect.ValueOf(other).Len())
+	}
+	var most float64
+	for _, w := range want {
+		most = max(most, math.Abs(number(w)))
+	}
+	for i, w := range want {
+		if tolerance == 0 && got[i] == w {
+			continue
+		}
+		if e := math.Abs(number(got[i]) - number(w)); tolerance == 0 || !(e <= tolerance*most) {
+			return fmt.Sprintf("[%d] is %v, want %v, and the largest is %v", i, got[i], w, most)
+		}
+	}
+	return ""
 }

@@ -1,0 +1,53 @@
+package kernels
+
+import (
+	"math"
+
+	"github.com/purecuda/cuda/ptx/gpu"
+)
+
+// warpSum returns the sum of a warp's numbers to all of its lanes.
+func warpSum(t gpu.Thread, s float32) float32 {
+	for d := 16; d > 0; d /= 2 {
+		s += gpu.ShuffleXor(t, s, d)
+	}
+	return s
+}
+
+// warpMax returns the largest number of a warp to all of its lanes.
+func warpMax(t gpu.Thread, m float32) float32 {
+	for d := 16; d > 0; d /= 2 {
+		m = max(m, gpu.ShuffleXor(t, m, d))
+	}
+	return m
+}
+
+// blockSumToAll returns the sum of a block's numbers to all of its threads. A kernel calls it once.
+func blockSumToAll(t gpu.Thread, s float32) float32 {
+	sums := gpu.Shared[[32]float32](t)
+	s = warpSum(t, s)
+	if t.Lane() == 0 {
+		sums[t.ThreadX()/32] = s
+	}
+	t.Sync()
+	s = 0
+	if t.Lane() < t.BlockDimX()/32 {
+		s = sums[t.Lane()]
+	}
+	return warpSum(t, s)
+}
+
+// blockMaxToAll returns the largest number of a block to all of its threads. A kernel calls it once.
+func blockMaxToAll(t gpu.Thread, m float32) float32 {
+	maxima := gpu.Shared[[32]float32](t)
+	m = warpMax(t, m)
+	if t.Lane() == 0 {
+		maxima[t.ThreadX()/32] = m
+	}
+	t.Sync()
+	m = float32(math.Inf(-1))
+	if t.Lane() < t.BlockDimX()/32 {
+		m = maxima[t.Lane()]
+	}
+	return warpMax(t, m)
+}
