@@ -6,3 +6,8 @@
 #include "dot.cu"
 #include "softmax.cu"
 #include "norms.cu"
+#include "optimizer.cu"
+#include "activations.cu"
+#include "embed.cu"
+#include "crossentropy.cu"
+#include "rope.cu"
