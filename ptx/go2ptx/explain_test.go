@@ -2,6 +2,7 @@ package go2ptx_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -77,5 +78,70 @@ func TestRemarks(t *testing.T) {
 	}
 	if t.Failed() {
 		t.Log(&all)
+	}
+}
+
+// A pointer to a variable is not nil, whichever variable it is. Pointers from the host are checked.
+func TestPointersToVariablesAreNotChecked(t *testing.T) {
+	const text = `package p
+
+import "github.com/purecuda/cuda/ptx/gpu"
+
+type pair struct{ n, m int32 }
+
+var total gpu.Global[pair]
+
+//gpu:kernel block=32
+func k(t gpu.Thread, x []int32, p *pair) {
+	s, other := gpu.Shared[pair](t), gpu.Shared[pair](t)
+	tile := gpu.Shared[[32]int32](t)
+	for n := 16; n > 0; n /= 2 {
+		tile[t.ThreadX()] += int32(n)
+		s.n++
+		t.Sync()
+	}
+	if len(x) > 3 {
+		s = other
+	}
+	s.m++
+	for range x {
+		s, other = other, s
+	}
+	s.n = tile[3]
+	g := total.Ptr()
+	for range x {
+		g.n++
+	}
+	var local [4]pair
+	l := &local[t.ThreadX()&3]
+	if len(x) > 5 {
+		l = &local[len(x)&3]
+	}
+	l.n = 5
+	x[0] = local[len(x)&1].n
+	if s != nil {
+		x[1] = 5
+	}
+	dynamic := &gpu.DynamicShared[pair](t)[t.ThreadX()]
+	for range x {
+		dynamic.n++
+	}
+	for range x {
+		p.n++
+	}
+}
+`
+	out, err := go2ptx.Compile(go2ptx.Config{Package: go2ptx.Package{Path: "p", Files: []go2ptx.File{{Name: "p.go", Data: []byte(text)}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []int
+	for _, r := range out.Remarks {
+		if strings.Contains(r.Text, "nil check") {
+			lines = append(lines, r.Pos.Line)
+		}
+	}
+	if parameter := strings.Count(text[:strings.Index(text, "p.n++")], "\n") + 1; !slices.Equal(lines, []int{parameter}) {
+		t.Errorf("pointers are checked in lines %d, want only line %d", lines, parameter)
 	}
 }

@@ -212,11 +212,46 @@ func (c *checks) decide(v *ir.Value, depth int) (yes, ok bool) {
 			return !stop, true
 		}
 	case ir.OpICmp:
-		if v.Args[0].Type.Kind.IsInt() {
-			return c.compare(ir.Cond(v.Aux), v.Args[0], v.Args[1])
+		switch cond := ir.Cond(v.Aux); {
+		case v.Args[0].Type.Kind.IsInt():
+			return c.compare(cond, v.Args[0], v.Args[1])
+		case cond <= ir.Ne && isNil(v.Args[1]) && pointsToVariable(v.Args[0]), cond <= ir.Ne && isNil(v.Args[0]) && pointsToVariable(v.Args[1]):
+			return cond == ir.Ne, true
 		}
 	}
 	return false, false
+}
+
+func isNil(p *ir.Value) bool { return p.Op == ir.OpConst && p.Type.Kind == ir.Ptr && p.Aux == 0 }
+
+// pointsToVariable reports whether an address is derived from local or module variables only. Such
+// an address is not nil: arithmetic stays in the variable, because indices are checked.
+func pointsToVariable(p *ir.Value) bool {
+	seen := map[*ir.Value]bool{}
+	var visit func(p *ir.Value) bool
+	visit = func(p *ir.Value) bool {
+		switch p.Op {
+		case ir.OpSlot, ir.OpGlobal:
+			return true
+		case ir.OpPtrAdd, ir.OpSpaceCast, ir.OpCopy:
+			return visit(p.Args[0])
+		case ir.OpSelect:
+			return visit(p.Args[1]) && visit(p.Args[2])
+		case ir.OpPhi:
+			if seen[p] {
+				return true // decided by the other operands
+			}
+			seen[p] = true
+			for _, a := range p.Args {
+				if !visit(a) {
+					return false
+				}
+			}
+			return true
+		}
+		return false
+	}
+	return visit(p)
 }
 
 func (c *checks) compare(cond ir.Cond, a, b *ir.Value) (yes, ok bool) {
