@@ -55,6 +55,8 @@ var Refusals = []Refusal{
 	{"recover", "recover is not available in kernels", "a panic ends the thread with a fault"},
 	{"recursive-closure", "a function literal cannot call itself", "declare a function"},
 	{"select", "select is not available in kernels", "use barriers and shared memory"},
+	{"shared-dynamic", "dynamic shared memory cannot have elements of type %s", "use numbers, or arrays or structs of numbers"},
+	{"shared-unset", "the %s in shared memory is never set", "%s"},
 	{"string-build", "strings cannot be built in kernels", "use constant strings"},
 	{"string-order", "the order of strings that are not constant is not available in kernels", "compare the strings for equality, or compare bytes"},
 	{"string-range", "range over a string that is not constant is not available in kernels", "range over a []byte, or over a constant string"},

@@ -22,13 +22,21 @@ func (c *icall) sharedVar() []leaf {
 		m = &moduleVar{v: &ir.Var{Name: c.l.unique("shared"), Space: ir.Shared, Size: int(max(lay.size, 1)), Align: int(max(lay.align, 16))}}
 		c.l.vars[key] = m
 		c.l.mod.Vars = append(c.l.mod.Vars, m.v)
+		if kind, _ := headerIn(t); kind != "" {
+			c.l.headers = append(c.l.headers, header{m.v, c.n.Pos(), t})
+		}
 	}
 	return []leaf{c.global(m.v)}
 }
 
 // dynamicShared returns the dynamic shared memory.
 func (c *icall) dynamicShared() []leaf {
-	lay := c.layoutAt(c.typeArg(0), c.n.Pos())
+	t := c.typeArg(0)
+	lay := c.layoutAt(t, c.n.Pos())
+	if kind, _ := headerIn(t); kind != "" || lay.static() {
+		c.errorf(c.n, "shared-dynamic", c.typeText(t))
+		return nil
+	}
 	key := varKey{text: "dynamic shared memory"}
 	m := c.l.vars[key]
 	if m == nil {

@@ -46,6 +46,9 @@ func (l *lowerer) finish() (*ir.Module, []*Error) {
 	}
 	l.inGo = goEntry{}
 	l.layoutVars()
+	if len(l.errs) == 0 {
+		l.checkHeaders()
+	}
 	slices.SortStableFunc(l.errs, func(a, b *Error) int {
 		return cmp.Or(cmp.Compare(a.Pos.Filename, b.Pos.Filename), cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Column, b.Pos.Column))
 	})
@@ -81,6 +84,7 @@ type lowerer struct {
 	names    map[string]bool
 	strings  map[string]*ir.Var
 	vars     map[varKey]*moduleVar
+	headers  []header
 	changed  map[*types.Package]map[types.Object]bool
 }
 
