@@ -97,7 +97,7 @@ func shuffle[T Scalar](t Thread, call string, mask uint32, v T, arg, width int) 
 	if width < 1 || width > WarpSize || width&(width-1) != 0 {
 		panic(fmt.Errorf("%s: the width %d is not a power of two up to %d", call, width, WarpSize))
 	}
-	op := slot{call: call, mask: mask, width: width, in: bitsOf(v), arg: arg & 31, finish: shuffled}
+	op := slot{call: call, mask: mask, width: width, in: bitsOf(v), arg: arg, finish: shuffled}
 	return valueOf[T](t.exchange(op))
 }
 
@@ -117,9 +117,13 @@ func sourceLane(call string, lane, arg, width int) int {
 	first := lane &^ (width - 1)
 	last := first + width - 1
 	from := lane
-	switch call {
-	case "Shuffle":
+	switch {
+	case call == "Shuffle":
 		return first | arg&(width-1)
+	case uint(arg) >= WarpSize: // there is no such lane
+		return lane
+	}
+	switch call {
 	case "ShuffleUp":
 		if from = lane - arg; from < first {
 			return lane

@@ -29,8 +29,8 @@ func ShuffleDown[T Scalar](t Thread, v T, delta int) T {
 	return ShuffleDownMask(t, FullMask, v, delta, WarpSize)
 }
 
-// ShuffleXor returns the value v of the lane whose index is the caller's index xor mask
-// (__shfl_xor_sync).
+// ShuffleXor returns the value v of the lane whose index is the caller's index xor mask, or the
+// caller's v if there is no such lane (__shfl_xor_sync).
 //
 //gpu:intrinsic
 func ShuffleXor[T Scalar](t Thread, v T, mask int) T {

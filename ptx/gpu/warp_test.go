@@ -96,6 +96,9 @@ func TestShufflesAreThoseOfTheInstruction(t *testing.T) {
 					}
 				})
 				for i := range got {
+					if s.ptx != "idx" && n[i] >= 32 { // the instruction ignores these bits
+						want[i] = v[i]
+					}
 					if got[i] != want[i] {
 						t.Errorf("%s, width %d, lane %d, operand %d: %#x, want %#x", s.ptx, width, i%32, n[i], got[i], want[i])
 						break

@@ -247,8 +247,8 @@ func shuffle(mode string, masked bool) func(*icall) []leaf {
 		for _, p := range c.bits32(v) {
 			r := c.asm(ir.TI32, ir.Convergent, fmt.Sprintf("shfl.sync.%s.b32 $0, %%0, %%1, %d, %%2;", mode, clamp), p, lane, mask)
 			r.Divergent = true
-			if mode != "idx" && lane.Op != ir.OpConst { // the instruction would ignore all but the low five bits
-				r = c.sel(c.cmp(ir.ULt, lane, c.int32(32)), r, p)
+			if mode != "idx" { // the instruction would ignore all but the low five bits
+				r = c.sel(c.cmp(ir.ULt, c.x(first+1), c.int(32)), r, p)
 			}
 			parts = append(parts, r)
 		}
