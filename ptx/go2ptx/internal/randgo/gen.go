@@ -124,7 +124,7 @@ func (g *gen) kernel() {
 	for range 4 + g.n(7) {
 		g.statement()
 		if g.chance(60) {
-			pick(g, []func(){g.edge, g.path})()
+			pick(g, []func(){g.edge, g.edge, g.path, g.path, g.form})()
 		}
 		if g.k.Converges && g.chance(60) {
 			g.convergent()

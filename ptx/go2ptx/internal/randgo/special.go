@@ -12,7 +12,7 @@ func (g *gen) special() {
 		return
 	}
 	pick(g, []func(){g.complexNumbers, g.computed, g.copyClear, g.tables, g.bools, g.jumps, g.guarded, g.large, g.hiddenConstant, g.hiddenConstant, g.hiddenConstant, g.strings, g.vector, g.vector, g.vector, g.atomic, g.atomic, g.atomic, g.atomic,
-		g.edge, g.path, g.fence, g.fence, g.cached, g.views, g.variables, g.alias, g.alias, g.sums, g.copies, g.halves, g.severalResults})()
+		g.edge, g.path, g.form, g.fence, g.fence, g.cached, g.views, g.variables, g.alias, g.alias, g.sums, g.copies, g.halves, g.severalResults})()
 }
 
 func (g *gen) bools() {

@@ -115,7 +115,11 @@ func (g *gen) warpEdge(v string) {
 	}
 	g.use("shuffle of a wide number")
 	t := pick(g, []typ{"int64", "uint64", "float64"})
-	g.line("%s := gpu.%s(t, %s, %d)", v, pick(g, []string{"ShuffleXor", "ShuffleUp", "ShuffleDown"}), g.raw(t), g.n(32))
+	by := fmt.Sprint(g.n(32))
+	if g.chance(50) { // up to beyond the warp
+		t, by = g.anyType(), fmt.Sprintf("n&%d", pick(g, []int{15, 63, 127}))
+	}
+	g.line("%s := gpu.%s(t, %s, %s)", v, pick(g, []string{"ShuffleXor", "ShuffleUp", "ShuffleDown"}), g.raw(t), by)
 	g.tell(t, v)
 }
 
