@@ -194,8 +194,20 @@ func differ(got, want any, tolerance float64) string {
 		return elements(g, want, tolerance, func(x uint32) float64 { return float64(x) })
 	case []uint64:
 		return elements(g, want, tolerance, func(x uint64) float64 { return float64(x) })
+	case []complex64:
+		w, _ := want.([]complex64)
+		return differ(parts(g), parts(w), tolerance)
 	}
 	return fmt.Sprintf(" is %T, which cannot be compared", got)
+}
+
+// parts returns the real and imaginary parts of complex numbers.
+func parts(x []complex64) []float32 {
+	p := make([]float32, 0, 2*len(x))
+	for _, c := range x {
+		p = append(p, real(c), imag(c))
+	}
+	return p
 }
 
 func elements[T comparable](got []T, other any, tolerance float64, number func(T) float64) string {

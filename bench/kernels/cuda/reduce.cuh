@@ -1,3 +1,4 @@
+#pragma once
 // Returns, to thread 0, the sum of the numbers of a block of 256 threads.
 static __device__ float blockSum(float s)
 {

@@ -1,0 +1,55 @@
+package kernels
+
+import "github.com/purecuda/cuda/ptx/gpu"
+
+// FFT1024 transforms x, which has 1,024 complex numbers for each block. roots has the powers of the
+// 1,024th root of unity. The five passes have radix 4, and exchange numbers through shared memory.
+//
+//gpu:kernel block=256 restrict=out,x,roots
+func FFT1024(t gpu.Thread, out, x, roots []complex64) {
+	re := gpu.Shared[[1024]float32](t)
+	im := gpu.Shared[[1024]float32](t)
+	x, out = x[1024*t.BlockX():][:1024], out[1024*t.BlockX():][:1024]
+	roots = roots[:1024]
+	tid := t.ThreadX()
+	var v [4]complex64
+	for r := range v {
+		v[r] = x[tid+256*r]
+	}
+	for done, step := 1, 256; ; done, step = 4*done, step/4 {
+		k := tid & (done - 1) // the index in a finished transform
+		if done > 1 {
+			for r := 1; r < 4; r++ {
+				v[r] = times(v[r], roots[k*r*step])
+			}
+		}
+		v = fft4(v)
+		if done == 256 {
+			break
+		}
+		t.Sync()
+		first := 4*(tid-k) + k
+		for r := range v {
+			re[first+r*done], im[first+r*done] = real(v[r]), imag(v[r])
+		}
+		t.Sync()
+		for r := range v {
+			v[r] = complex(re[tid+256*r], im[tid+256*r])
+		}
+	}
+	for r := range v {
+		out[tid+256*r] = v[r]
+	}
+}
+
+// times is a product in float32. Go's own product computes in float64.
+func times(a, b complex64) complex64 {
+	return complex(real(a)*real(b)-imag(a)*imag(b), real(a)*imag(b)+imag(a)*real(b))
+}
+
+// fft4 transforms four numbers.
+func fft4(v [4]complex64) [4]complex64 {
+	a, b, c, d := v[0]+v[2], v[0]-v[2], v[1]+v[3], v[1]-v[3]
+	d = complex(imag(d), -real(d))
+	return [4]complex64{a + c, b + d, a - c, b - d}
+}
