@@ -83,10 +83,14 @@ var fits32 = []fit{
 		target: ofSquare(after(exact.Sin, 3, 0, 1)), weight: ofSquare(per(3, exact.Sin))},
 	{name: "cosC", doc: "cos(r) = 1 + r²·P(r²).", lo: 0, hi: quarterPi * quarterPi, degree: 3, bits: 24,
 		target: ofSquare(after(exact.Cos, 2, 1)), weight: ofSquare(per(2, exact.Cos))},
-	{name: "tanhC", doc: "tanh(x) = x + x³·P(x²).", lo: 0, hi: 0.65, degree: 5, bits: 24,
+	{name: "tanhC", doc: "tanh(x) = x + x³·P(x²) for x below 0.9.", lo: 0, hi: 0.81008, degree: 5, bits: 24,
 		target: ofSquare(after(exact.Tanh, 3, 0, 1)), weight: ofSquare(per(3, exact.Tanh))},
-	{name: "tanC", doc: "tan(r) = r + r³·P(r²).", lo: 0, hi: quarterPi * quarterPi, degree: 5, bits: 24,
-		target: ofSquare(after(exact.Tan, 3, 0, 1)), weight: ofSquare(per(3, exact.Tan))},
+	{name: "tanhTailC", doc: "tanh(x) = 1 - q·P(q) with q = e^-2x, for x above 0.9.", lo: 0, hi: 0.16532, degree: 4, bits: 24,
+		target: func(q *big.Float) *big.Float { return zero().Quo(number(2), zero().Add(q, number(1))) },
+		weight: func(q *big.Float) *big.Float {
+			w := zero().Quo(zero().Add(q, number(1)), zero().Sub(number(1), q))
+			return w.Mul(w, q)
+		}},
 	{name: "sinhC", doc: "sinh(x) = x + x³·P(x²) for x below 1.", lo: 0, hi: 1, degree: 2, bits: 24,
 		target: ofSquare(after(exact.Sinh, 3, 0, 1)), weight: ofSquare(per(3, exact.Sinh))},
 	{name: "asinC", doc: "asin(x) = x + x³·P(x²).", lo: 0, hi: 0.3137, degree: 4, bits: 24,

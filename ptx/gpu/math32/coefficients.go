@@ -39,24 +39,23 @@ const (
 	cosC3 = 0x1.99e80cp-16
 )
 
-// tanh(x) = x + x³·P(x²). The error is at most 2^-27.9.
+// tanh(x) = x + x³·P(x²) for x below 0.9. The error is at most 2^-25.9.
 const (
-	tanhC0 = -0x1.55553cp-02
-	tanhC1 = 0x1.110af4p-03
-	tanhC2 = -0x1.b91ea8p-05
-	tanhC3 = 0x1.5cbf7ap-06
-	tanhC4 = -0x1.e3cb32p-08
-	tanhC5 = 0x1.9b370ap-10
+	tanhC0 = -0x1.555504p-02
+	tanhC1 = 0x1.11017ap-03
+	tanhC2 = -0x1.b8161cp-05
+	tanhC3 = 0x1.567e18p-06
+	tanhC4 = -0x1.c19372p-08
+	tanhC5 = 0x1.55d06ap-10
 )
 
-// tan(r) = r + r³·P(r²). The error is at most 2^-25.7.
+// tanh(x) = 1 - q·P(q) with q = e^-2x, for x above 0.9. The error is at most 2^-26.0.
 const (
-	tanC0 = 0x1.5554dep-02
-	tanC1 = 0x1.112deap-03
-	tanC2 = 0x1.b5851ep-05
-	tanC3 = 0x1.907298p-06
-	tanC4 = 0x1.968578p-09
-	tanC5 = 0x1.33e78ap-07
+	tanhTailC0 = 0x1.ffffbcp+00
+	tanhTailC1 = -0x1.ffe954p+00
+	tanhTailC2 = 0x1.fd818p+00
+	tanhTailC3 = -0x1.e093ecp+00
+	tanhTailC4 = 0x1.425d48p+00
 )
 
 // sinh(x) = x + x³·P(x²) for x below 1. The error is at most 2^-25.3.

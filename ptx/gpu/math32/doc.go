@@ -5,8 +5,7 @@
 // # Accuracy
 //
 // The error of a result is at most 2 ulp: the distance from the exact result is at most twice the
-// distance between the two float32 numbers around it. One exception was found: on an H100, Exp2 has up
-// to 2.06 ulp. Subnormal numbers are kept. The file
+// distance between the two float32 numbers around it. Subnormal numbers are kept. The file
 // docs/results/math.md lists the largest error found for each function:
 //
 //	PURECUDA_MATH_STRIDE=307 go test -timeout 0 -v ./ptx/gpu/math32

@@ -29,12 +29,21 @@ func Exp(x float32) float32 {
 
 // Exp2 returns 2 to the power of x.
 func Exp2(x float32) float32 {
-	// For a subnormal result, the instruction squares that for x/2, which doubles the error.
-	more, scale := float32(0), float32(1)
-	if x < -126 {
-		more, scale = 32, 0x1p-32
-	}
-	return float32(ex2Normal(x+more) * scale)
+	r, scale := exp2Parts(x)
+	return float32(ex2Normal(r) * scale)
+}
+
+// exp2Parts returns r and scale with 2^x = 2^r·scale. The number r is negative only if the result is
+// subnormal. With a negative argument, ex2.approx is less accurate: on an H200, the fractions of the
+// arguments -7.1875 and 10.8125 are equal, but the results are 2 ulp apart.
+func exp2Parts(x float32) (r, scale float32) {
+	// With 127 added, the bits of n are the exponent of 2^n. For a negative x, n is x rounded down, but at
+	// least -126. Otherwise n is 0. The product is rounded up, so that n is never too large.
+	const shift = magic + 127
+	part := gpu.Saturate(gpu.MulRound(x, -1.0/126, gpu.ToPositiveInf))
+	t := gpu.FMARound(part, -126, shift, gpu.ToNegativeInf)
+	n := t - shift
+	return x - n, math.Float32frombits(math.Float32bits(t) << 23)
 }
 
 // Expm1 returns e to the power of x, minus 1. It is accurate for small x.

@@ -6,18 +6,22 @@ import "math"
 func Tanh(x float32) float32 {
 	// Both results are computed, which costs less than a branch that divides a warp.
 	a := abs(x)
-	// tanh a = 1 - 2/(e^2a + 1).
-	e := ex2Normal(float32(a * (2 * log2e)))
-	large := withSign(fma(-2, rcpNormal(e+1), 1), x)
+	// tanh a = 1 - 2q/(1+q) with q = e^-2a. A polynomial is faster than a second approximate instruction.
+	q := ex2Normal(float32(a * (-2 * log2e)))
+	p := fma(tanhTailC4, q, tanhTailC3)
+	p = fma(p, q, tanhTailC2)
+	p = fma(p, q, tanhTailC1)
+	p = fma(p, q, tanhTailC0)
+	large := withSign(fma(p, -q, 1), x)
 	s := float32(x * x)
-	p := fma(tanhC5, s, tanhC4)
+	p = fma(tanhC5, s, tanhC4)
 	p = fma(p, s, tanhC3)
 	p = fma(p, s, tanhC2)
 	p = fma(p, s, tanhC1)
 	p = fma(p, s, tanhC0)
 	// Adding 0 keeps the sign of a zero x: p is negative.
 	small := fma(p, fma(s, x, 0), x)
-	if a < 0.8 {
+	if a < 0.9 {
 		return small
 	}
 	return large

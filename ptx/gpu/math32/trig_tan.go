@@ -2,9 +2,38 @@ package math32
 
 import "math"
 
+// tan(r) = r + r³·P(r²). These are minimax coefficients, changed by a few units so that the rounding errors of
+// Tan add up to less.
+const (
+	tanC0 = 0x1.5554ep-02
+	tanC1 = 0x1.112de8p-03
+	tanC2 = 0x1.b58596p-05
+	tanC3 = 0x1.907206p-06
+	tanC4 = 0x1.968792p-09
+	tanC5 = 0x1.33df1ep-07
+)
+
 // Tan returns the tangent of x radians.
 func Tan(x float32) float32 {
-	r, above, q := reducePair(x)
+	// Below the limit, |n| has 10 bits and its product with middle is exact.
+	const limit, middle, low = 1600, 0x1.444p-24, 0x1.68c234p-39
+	t := fma(x, twoOverPi, magic)
+	n := t - magic
+	a := fma(-n, halfPi, x)
+	r := fma(-n, middle, a)
+	// The difference is exact: it is n·middle if a is small, and r is between a/2 and 2a otherwise.
+	above := fma(n, middle, r-a)
+	// x - n·π/2 = r - above.
+	v := tanQuadrant(r, fma(n, low, above), math.Float32bits(t))
+	if abs(x) > limit {
+		r, rl, q := reduceLarge(x)
+		v = tanQuadrant(r, -rl, q)
+	}
+	return v
+}
+
+// tanQuadrant returns the tangent of r - above + q·π/2.
+func tanQuadrant(r, above float32, q uint32) float32 {
 	s := float32(r * r)
 	p := fma(tanC5, s, tanC4)
 	p = fma(p, s, tanC3)
@@ -15,29 +44,13 @@ func Tan(x float32) float32 {
 	// If r is zero, so is above, and the sum has the sign of r.
 	c := fma(float32(p*s), r, -above)
 	t := r + c
+	// -1/t, with one of Newton's iterations. Computing both results costs less than a branch.
+	y := rcpNormal(t)
+	cot := fma(fma(t, y, -1), y, -y)
 	if q&1 != 0 {
-		// -1/(r+c), with one of Newton's iterations.
-		y := -rcpNormal(t)
-		t = fma(fma(c, y, fma(r, y, 1)), y, y)
+		t = cot
 	}
 	return t
-}
-
-// reducePair returns q and the difference r-above = x - q·π/2. Only the last two bits of q are right.
-func reducePair(x float32) (r, above float32, q uint32) {
-	// Below the limit, |n| has 10 bits and its product with middle is exact.
-	const limit, middle, low = 1600, 0x1.444p-24, 0x1.68c234p-39
-	if abs(x) > limit {
-		r, rl, q := reduceLarge(x)
-		return r, -rl, q
-	}
-	t := fma(x, twoOverPi, magic)
-	n := t - magic
-	a := fma(-n, halfPi, x)
-	r = fma(-n, middle, a)
-	// The difference is exact: it is n·middle if a is small, and r is between a/2 and 2a otherwise.
-	above = fma(n, middle, r-a)
-	return r, fma(n, low, above), math.Float32bits(t)
 }
 
 // Sinpi returns the sine of π·x. The result for an integer is a zero with the sign of x.
