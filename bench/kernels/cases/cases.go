@@ -3,9 +3,11 @@
 package cases
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/ptx/num"
@@ -139,6 +141,26 @@ func Out[T any](m *Memory, before []T) Slice {
 			return x, b.CopyTo(x)
 		},
 	})
+	return s
+}
+
+// OutOfAnyOrder returns a slice whose elements a kernel writes in an order that differs between launches.
+// Its outputs are sorted.
+func OutOfAnyOrder[T cmp.Ordered](m *Memory, before []T) Slice {
+	s := Out(m, before)
+	if m.err != nil {
+		return s
+	}
+	o := &m.outputs[len(m.outputs)-1]
+	download := o.download
+	o.download = func() (any, error) {
+		x, err := download()
+		if err != nil {
+			return nil, err
+		}
+		slices.Sort(x.([]T))
+		return x, nil
+	}
 	return s
 }
 
