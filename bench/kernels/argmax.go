@@ -15,7 +15,7 @@ func ArgMax(t gpu.Thread, out []uint64, x []float32) {
 	best, at := float32(math.Inf(-1)), uint32(0)
 	n4 := len(x) / 4
 	for i := t.GlobalX(); i < n4; i += t.GridStrideX() {
-		v := (*[4]float32)(x[4*i:])
+		v := *(*[4]float32)(x[4*i:])
 		for j := range v {
 			if v[j] > best {
 				best, at = v[j], uint32(4*i+j)

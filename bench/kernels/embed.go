@@ -13,6 +13,6 @@ func Embed(t gpu.Thread, out []float32, tokens []int32, token, position []float3
 	}
 	k, c := int32(i)/C, int32(i)%C
 	at := int(tokens[k]*C + c)
-	u, v := gpu.LoadCached((*[4]float32)(token[at:]), gpu.CacheStreaming), (*[4]float32)(position[k%T*C+c:])
+	u, v := gpu.LoadCached((*[4]float32)(token[at:]), gpu.CacheStreaming), *(*[4]float32)(position[k%T*C+c:])
 	*(*[4]float32)(out[i:]) = [4]float32{u[0] + v[0], u[1] + v[1], u[2] + v[2], u[3] + v[3]}
 }

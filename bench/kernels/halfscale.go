@@ -12,8 +12,8 @@ import (
 func HalfScale(t gpu.Thread, y, x []num.F16, a, b num.F16) {
 	pairs := min(len(x), len(y)) / 2
 	for i := t.GlobalX(); i < pairs; i += t.GridStrideX() {
-		u, v := (*[2]num.F16)(x[2*i:]), (*[2]num.F16)(y[2*i:])
-		v[0], v[1] = num.FMA(a, u[0], b), num.FMA(a, u[1], b)
+		u := *(*[2]num.F16)(x[2*i:])
+		*(*[2]num.F16)(y[2*i:]) = [2]num.F16{num.FMA(a, u[0], b), num.FMA(a, u[1], b)}
 	}
 	if i := 2 * pairs; t.GlobalX() == 0 && i < len(x) {
 		y[i] = num.FMA(a, x[i], b)

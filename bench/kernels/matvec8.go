@@ -14,7 +14,7 @@ func MatVec8(t gpu.Thread, y []float32, weights []int8, scales, x []float32) {
 	row := weights[r*len(x):][:len(x)]
 	var sum float32
 	for i := 4 * t.Lane(); i < len(x); i += 128 {
-		w, v := (*[4]int8)(row[i:]), (*[4]float32)(x[i:])
+		w, v := *(*[4]int8)(row[i:]), *(*[4]float32)(x[i:])
 		sum += float32(w[0])*v[0] + float32(w[1])*v[1] + float32(w[2])*v[2] + float32(w[3])*v[3]
 	}
 	sum = warpSum(t, sum)

@@ -10,7 +10,7 @@ func Sum(t gpu.Thread, out, x []float32) {
 	var s float32
 	n4 := len(x) / 4
 	for i := t.GlobalX(); i < n4; i += t.GridStrideX() {
-		v := (*[4]float32)(x[4*i:])
+		v := *(*[4]float32)(x[4*i:])
 		s += (v[0] + v[1]) + (v[2] + v[3])
 	}
 	if i := 4*n4 + t.GlobalX(); i < len(x) {
