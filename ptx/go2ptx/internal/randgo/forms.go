@@ -4,7 +4,7 @@ import "fmt"
 
 // form writes a form of the language that the other statements do not have.
 func (g *gen) form() {
-	pick(g, []func(){g.typedRange, g.rangeLabels, g.made, g.wideTies, g.complexQuotient, g.zeroRounded, g.overflowingCounter, g.twoLatches,
+	pick(g, []func(){g.typedRange, g.rangeLabels, g.made, g.wideTies, g.wideTies, g.texts, g.complexQuotient, g.zeroRounded, g.overflowingCounter, g.twoLatches,
 		g.equalFloats, g.nilOrShared, g.switchOnVariables})()
 }
 
@@ -73,13 +73,18 @@ func (g *gen) wideTies() {
 	if h == "num.F16" {
 		shift = 4
 	}
-	g.line("%s := num.To[%s](%s(%s)<<%d + %s).Float32()", w, h, pick(g, []string{"int64", "uint64"}), odd, shift, pick(g, []string{"1", "0"}))
+	whole := fmt.Sprintf("%s(%s)<<%d + %s", pick(g, []string{"int64", "uint64"}), odd, shift, pick(g, []string{"1", "1", "0"}))
+	if g.chance(60) {
+		g.line("%s := gpu.Convert[%s](%s, %s).Float32()", w, h, whole, pick(g, modes[:2]))
+	} else {
+		g.line("%s := num.To[%s](%s).Float32()", w, h, whole)
+	}
 	of := func(n string) string { return fmt.Sprintf("num.To[%s](%s)", h, n) }
-	p := pick(g, [][2]int{{7, 37}, {9, 29}, {5, 53}, {3, 89}, {7, 39}})
+	p := pick(g, [][2]int{{7, 37}, {9, 29}, {5, 53}, {5, 53}, {7, 39}})
 	if h == "num.F16" {
 		p = pick(g, [][2]int{{41, 51}, {43, 49}, {21, 99}, {29, 71}})
 	}
-	g.line("%s := %s.FMA(%s, %s).Float32()", x, of(fmt.Sprint("float32(", p[0], ")")), of(fmt.Sprint("float32(", p[1], ")")), of(fmt.Sprintf("(float32(%s)-1)*%s", g.few("uint8", 2), pick(g, []string{"1e-4", "1e-7", "1e-30", "1"}))))
+	g.line("%s := %s.FMA(%s, %s).Float32()", x, of(fmt.Sprint("float32(", p[0], ")")), of(fmt.Sprint("float32(", p[1], ")")), of(fmt.Sprintf("(float32(%s)-1)*%s", g.few("uint8", 2), pick(g, []string{"1e-4", "1e-30", "1e-30", "1e-30", "1"}))))
 	g.tell("float32", v, w, x)
 }
 
@@ -182,6 +187,18 @@ func (g *gen) nilOrShared() {
 	g.line("%s -= %s[r]", x, tile)
 	g.tell("int", v)
 	g.tell(t, x)
+}
+
+// texts indexes and slices constant strings.
+func (g *gen) texts() {
+	g.use("index and slice of a string")
+	s, v := g.fresh("s"), g.fresh("v")
+	g.line("%s := %q[%s : 3+%s]", s, pick(g, []string{"purecuda", "0\x00\xff9\x80AZz", "aé∂x~"}), g.few("int", 3), g.few("int", 3))
+	g.line("%s := len(%s)", v, s)
+	g.line("for i := range len(%s) { %s = %s*3 + int(%s[i]) }", s, v, v, s)
+	g.line("if len(%s) > 2 && %s[1] < %s[2] { %s ^= 5 }", s, s, s, v)
+	g.line("%s += min(%s, %s, %d)", v, g.few("int", 63), v, 20+g.n(20))
+	g.tell("int", v)
 }
 
 // switchOnVariables has cases that are not constant, and some that are equal.
