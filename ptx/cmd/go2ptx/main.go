@@ -32,7 +32,8 @@
 //	trap           a failed check ends the context instead of writing a record
 //	fma=off        multiplications and additions are not fused
 //	name=n         the name in the PTX; the default is the name of the function
-//	launcher=N     the launcher's type; the default is the function's name, exported
+//	launcher=N     the launcher's type; the default is the function's name, exported,
+//	               and for an exported function its name and Kernel
 //
 // Other directives for functions:
 //
@@ -327,5 +328,9 @@ func (c *command) report(w io.Writer, err error) {
 		} else {
 			fmt.Fprintln(w, "go2ptx:", e.Msg)
 		}
+	}
+	// Go may then report that a kernel in the old file is undefined.
+	if old := c.loader.generated; old != "" && !c.check && !c.explain && !c.devices && !c.print {
+		fmt.Fprintf(w, "go2ptx: %s is not changed, and has the launchers of the kernels before\n", old)
 	}
 }

@@ -63,7 +63,8 @@
 //	trap           a failed check traps, which ends the context, instead of writing a record
 //	fma=off        multiplications and additions are not fused
 //	name=fast_step the name in the PTX; the default is the name of the function
-//	launcher=Fast  the Go type that launches the kernel; the default is the function's name, exported
+//	launcher=Fast  the Go type that launches the kernel; the default is the function's name, exported,
+//	               and for an exported function its name and Kernel
 //
 // The other directives:
 //
