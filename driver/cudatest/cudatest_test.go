@@ -269,6 +269,8 @@ func TestARequiredGPUIsNotEmulated(t *testing.T) {
 		t.Error("the driver is an emulator")
 	case d == nil && (len(f.errors) != 1 || !strings.Contains(f.errors[0], cudatest.RequireGPU+"=1: ")):
 		t.Errorf("without a driver, the failures are %q", f.errors)
+	case d == nil && strings.Contains(f.errors[0], "%+v"):
+		t.Errorf("the failure does not list the libraries that were tried: %s", f.errors[0])
 	}
 	f.end()
 }

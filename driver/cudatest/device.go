@@ -1,10 +1,13 @@
 package cudatest
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strconv"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -92,6 +95,7 @@ func Context(t testing.TB, d *driver.Driver, device int) *driver.Context {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
+		t.Helper()
 		for _, err := range c.CleanupErrors() {
 			t.Errorf("deferred cleanup: %v", err)
 		}
@@ -118,6 +122,7 @@ func Driver(t testing.TB, opts ...Option) *driver.Driver {
 	// afterwards were leaked. The system's driver cannot be unloaded, so closing it only marks
 	// it as closed.
 	t.Cleanup(func() {
+		t.Helper() // messages have the line that opened the driver
 		check(t, "driver.Close", d.Close())
 		if emu != nil {
 			o.reportFindings(t, emu)
@@ -149,7 +154,7 @@ func (o *options) library(t testing.TB) (loader.Library, *emulator.Emulator) {
 	}
 	if err := o.missing(need); err != nil {
 		if required >= need {
-			t.Fatalf("%s=%d: %v", RequireGPU, required, err)
+			t.Fatalf("%s=%d: %s", RequireGPU, required, complete(err))
 		}
 		t.Skip(err)
 	}
@@ -199,6 +204,16 @@ func (o *options) missing(need int) error {
 	return err
 }
 
+// complete returns the text of an error with all libraries that were tried. A reader of a log cannot
+// print the error again.
+func complete(err error) string {
+	var tried *loader.OpenError
+	if errors.As(err, &tried) {
+		return strings.Replace(err.Error(), tried.Error(), fmt.Sprintf("%+v", tried), 1)
+	}
+	return err.Error()
+}
+
 // Required returns the number of GPUs that RequireGPU requires. A value that is not a number fails
 // the test.
 func Required(t testing.TB) int {
@@ -225,8 +240,18 @@ func (o *options) say(t testing.TB, d *driver.Driver) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("on %s, driver for CUDA %d.%d (%s)", name, d.Version()/1000, d.Version()%1000/10, d.Library().Name())
+	text := fmt.Sprintf("on %s, driver for CUDA %d.%d (%s)", name, d.Version()/1000, d.Version()%1000/10, d.Library().Name())
+	if _, ok := t.(*testing.B); ok {
+		// Package testing calls a benchmark several times.
+		if _, said := benchmarks.LoadOrStore(t.Name()+text, true); said {
+			return
+		}
+	}
+	t.Log(text)
 }
+
+// benchmarks contains the benchmarks that have said where they run.
+var benchmarks sync.Map
 
 // Emulator returns the emulator of a driver of this package, or nil on a GPU. It has methods that
 // only the emulator can offer: Stats, Profile, LastFault, SimulatedTime.

@@ -6,14 +6,16 @@ import (
 	"github.com/purecuda/cuda/driver/emulator"
 )
 
-// reportFindings fails the test for each of the emulator's findings, except allowed ones. Each
-// message begins with the line of the program that enqueued the work, if that line is known. Leaks
-// are skipped, because CheckLeaks and reportLeaks report them.
+// reportFindings fails the test for each of the emulator's findings, except allowed ones. A message
+// begins with the source line of the kernel, or else with the line of the program that enqueued the
+// work, if that line is known. Leaks are skipped, because CheckLeaks and reportLeaks report them.
 func (o *options) reportFindings(t testing.TB, e *emulator.Emulator) {
 	t.Helper()
 	for _, f := range e.Findings() {
 		switch {
 		case f.Kind == "leak" || o.allowed != nil && o.allowed(f):
+		case f.At != "" && f.Source != "":
+			t.Errorf("%v; enqueued at %s", f, f.At)
 		case f.At != "":
 			t.Errorf("%s: %v", f.At, f)
 		default:

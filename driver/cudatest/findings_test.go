@@ -121,6 +121,59 @@ func TestFindingsFailTheTest(t *testing.T) {
 	}
 }
 
+// goPTX has the lines of kernels in Go: hot adds to an element with an atomic, and cold without one.
+const goPTX = `.version 7.0
+.target sm_80
+.address_size 64
+.file 1 "heat.go"
+.visible .entry hot(.param .u64 p)
+{
+	.reg .b64 %rd<2>;
+	.reg .b32 %r<2>;
+	ld.param.u64 %rd1, [p];
+	.loc 1 7 3
+	atom.global.add.u32 %r1, [%rd1], 1;
+	ret;
+}
+.visible .entry cold(.param .u64 p)
+{
+	.reg .b64 %rd<2>;
+	.reg .b32 %r<2>;
+	ld.param.u64 %rd1, [p];
+	.loc 1 14 3
+	ld.global.u32 %r1, [%rd1];
+	add.u32 %r1, %r1, 1;
+	st.global.u32 [%rd1], %r1;
+	ret;
+}
+`
+
+// Findings in kernels that are written in Go begin with the line in Go, and say what to do.
+func TestFindingsInGo(t *testing.T) {
+	for _, m := range []struct {
+		kernel         string
+		blocks, filled int
+		want           string
+	}{
+		{"hot", 1, 0, `^heat\.go:7: uninitialized read: atomic access of 4 bytes .* never written: Alloc does not clear it, use Fill or AllocFrom; .*; enqueued at \S+ \(findings_test\.go:(\d+)\)`},
+		{"cold", 1, 1, `^heat\.go:14: data race: write of 4 bytes .*; unordered with the read of block \(0,0,0\) thread \(\d+,0,0\) at heat\.go:14; use gpu\.AtomicAdd or another gpu\.Atomic…, or t\.Sync between the accesses; .*; enqueued at `},
+		{"cold", 2, 1, `data race: .* unordered with the write of block \(0,0,0\) .*; use gpu\.AtomicAdd or another gpu\.Atomic…, a fence with an atomic flag, or two launches, because t\.Sync orders only one block; `},
+	} {
+		_, said, err := makeMistake(t, func(t testing.TB, f *faulty) {
+			module := must(f.c.LoadModule([]byte(goPTX)))(t)
+			t.Cleanup(func() { ok(t, module.Close()) })
+			if m.filled > 0 {
+				ok(t, f.x.Fill(0))
+			}
+			k := must(module.Kernel(m.kernel))(t)
+			ok(t, f.s[0].Do(must(k.Prepare(driver.LaunchConfig{Grid: driver.D1(m.blocks), Block: driver.D1(32)}, f.x))(t)))
+		})
+		if err != nil || !regexp.MustCompile("(?m)"+m.want).MatchString(said) {
+			t.Errorf("%s: %v, the test says\n%s\nwant\n%s", m.kernel, err, said, m.want)
+		}
+	}
+}
+
 // The error must describe the kernel's fault, even if the emulator makes no checks and is wrapped
 // in another library.
 func TestFaultsAreInTheError(t *testing.T) {

@@ -86,7 +86,7 @@ func inKernel(name string, blocks, threads, a uint32) func(*rig, bool) {
 
 var plants = []plant{
 	{"beyond an allocation", "64 threads write to a buffer of 60 elements.", 0, "illegal address", cu.CUDA_ERROR_ILLEGAL_ADDRESS,
-		[]string{"write of 4 bytes", "(bugs.cu:12)", "block (0,0,0) thread (60,0,0)", "0 bytes after the end of cuMemAlloc", "allocated at emulator_test.", "st.global.u32 [%rd3]"},
+		[]string{"bugs.cu:12: illegal address: write of 4 bytes", "ptx input:23: st.global.u32", "block (0,0,0) thread (60,0,0)", "0 bytes after the end of cuMemAlloc", "allocated at emulator_test.", "st.global.u32 [%rd3]"},
 		func(r *rig, right bool) {
 			n := 240
 			if right {
@@ -104,21 +104,21 @@ var plants = []plant{
 			r.start("outside", 0, 1, 64, p, 0, right)
 		}},
 	{"misaligned address", "A kernel reads four bytes at an address that is not a multiple of four.", 0, "misaligned address", cu.CUDA_ERROR_MISALIGNED_ADDRESS,
-		[]string{"read of 4 bytes", "(bugs.cu:21)", "is not a multiple of 4"},
+		[]string{"read of 4 bytes", "bugs.cu:21", "is not a multiple of 4"},
 		func(r *rig, right bool) {
 			if !right {
 				r.start("misaligned", 0, 1, 1, r.alloc(256), 0, right)
 			}
 		}},
 	{"wrong address space", "A kernel writes to constant memory through a generic address.", 0, "invalid address space", cu.CUDA_ERROR_INVALID_ADDRESS_SPACE,
-		[]string{"(bugs.cu:32)", "variable table", "is read-only"},
+		[]string{"bugs.cu:32", "variable table", "is read-only"},
 		func(r *rig, right bool) {
 			if !right {
 				r.start("constant", 0, 1, 1, r.alloc(256), 0, right)
 			}
 		}},
 	{"beyond shared memory", "A kernel writes beyond its shared memory.", 0, "illegal address", cu.CUDA_ERROR_ILLEGAL_ADDRESS,
-		[]string{"(shared)", "(bugs.cu:42)", "the block has 512 bytes of shared memory"},
+		[]string{"(shared)", "bugs.cu:42", "the block has 512 bytes of shared memory"},
 		func(r *rig, right bool) {
 			if !right {
 				r.start("shared_end", 0, 1, 1, r.alloc(256), 0, right)
@@ -126,37 +126,37 @@ var plants = []plant{
 		}},
 
 	{"deadlock at barriers", "A warp waits at a barrier that the other warp does not reach.", 0, "deadlock", cu.CUDA_ERROR_LAUNCH_FAILED,
-		[]string{"(bugs.cu:13", "every thread of the block waits"}, inKernel("two_numbers", 1, 64, 0)},
+		[]string{"bugs.cu:13", "every thread of the block waits"}, inKernel("two_numbers", 1, 64, 0)},
 	{"endless wait", "64 threads wait for an mbarrier object that expects 65 arrivals.", 0, "deadlock", cu.CUDA_ERROR_LAUNCH_FAILED,
-		[]string{"(bugs.cu:147)", "mbarrier.test_wait", "an mbarrier object whose phase no thread completes"}, inKernel("no_arrival", 1, 64, 0)},
+		[]string{"bugs.cu:147", "mbarrier.test_wait", "an mbarrier object whose phase no thread completes"}, inKernel("no_arrival", 1, 64, 0)},
 	{"trap", "A kernel executes `trap`.", 0, "trap", cu.CUDA_ERROR_LAUNCH_FAILED,
-		[]string{"(bugs.cu:152)", "thread (5,0,0)"},
+		[]string{"bugs.cu:152", "thread (5,0,0)"},
 		func(r *rig, right bool) { r.start("traps", 0, 1, 64, r.alloc(256), 5+60*bit(right), right) }},
 
 	{"barrier after an exit", "Some threads exit before a barrier that other threads of their block reach.", emulator.CheckBarriers, "barrier misuse", 0,
-		[]string{"(bugs.cu:53)", "8 of the block's 64 threads have exited"}, inKernel("early_exit", 1, 64, 8)},
+		[]string{"bugs.cu:53", "8 of the block's 64 threads have exited"}, inKernel("early_exit", 1, 64, 8)},
 	{"barrier at two instructions", "The lanes of a warp wait for a barrier at two different instructions.", emulator.CheckBarriers, "barrier misuse", 0,
 		[]string{"a warp has to reach a barrier as a whole", "bugs.cu:6"}, inKernel("two_barriers", 1, 32, 0)},
 
 	{"race in shared memory", "A thread reads a value that a thread in another warp writes, and no barrier separates the two accesses.", emulator.CheckSharedRaces, "data race", 0,
-		[]string{"(shared)", "(bugs.cu:74)", "unordered with the read of thread (0,0,0)", "(bugs.cu:72)"}, inKernel("shared_race", 1, 64, 0)},
+		[]string{"(shared)", "bugs.cu:74", "unordered with the read of thread (0,0,0)", "bugs.cu:72", "use an atomic, or a barrier between the accesses"}, inKernel("shared_race", 1, 64, 0)},
 	{"race between blocks", "Several blocks add to one element without an atomic operation.", emulator.CheckGlobalRaces, "data race", 0,
-		[]string{"(global)", "unordered with the write of block (0,0,0)", "(bugs.cu:84)", "0 bytes into cuMemAlloc"}, inKernel("block_race", 4, 1, 0)},
+		[]string{"(global)", "unordered with the write of block (0,0,0)", "bugs.cu:84", "use an atomic, a fence with an atomic flag, or two launches", "0 bytes into cuMemAlloc"}, inKernel("block_race", 4, 1, 0)},
 	{"missing fence", "The last block to increment a counter reads the results of the other blocks. These blocks have no fence between the write and the increment.", emulator.CheckGlobalRaces, "data race", 0,
-		[]string{"(bugs.cu:96)", "unordered with the write of block (0,0,0) thread (0,0,0)", "(bugs.cu:92)"}, inKernel("no_fence", 4, 1, 3)},
+		[]string{"bugs.cu:96", "unordered with the write of block (0,0,0) thread (0,0,0)", "bugs.cu:92"}, inKernel("no_fence", 4, 1, 3)},
 	{"race between streams", "Two streams use the same memory, and no event orders them.", emulator.CheckGlobalRaces, "data race", 0,
-		[]string{"of an earlier launch of kernel count", "(bugs.cu:10"}, betweenStreams},
+		[]string{"of an earlier launch of kernel count", "bugs.cu:10"}, betweenStreams},
 	{"race with a copy", "A kernel in one stream computes the data for a copy in another stream, and no event orders them.", emulator.CheckGlobalRaces, "data race", 0,
 		[]string{"a copy of 256 bytes, submitted at emulator_test.", "unordered with the write of block (0,0,0) thread (0,0,0)", "kernel count"}, raceWithCopy},
 	{"race in a graph", "Two nodes of a graph use the same memory, and no edge orders them.", emulator.CheckGlobalRaces, "data race", 0,
 		[]string{"of an earlier launch of kernel count"}, raceInGraph},
 
 	{"unwritten shared memory", "A kernel reads shared memory that no thread wrote.", emulator.CheckUninitialized, "uninitialized read", 0,
-		[]string{"(shared)", "(bugs.cu:113)", "no thread of the block has written"}, inKernel("shared_unwritten", 1, 1, 0)},
+		[]string{"(shared)", "bugs.cu:113", "no thread of the block has written"}, inKernel("shared_unwritten", 1, 1, 0)},
 	{"unwritten local memory", "A kernel reads an element of a local array without having written it.", emulator.CheckUninitialized, "uninitialized read", 0,
-		[]string{"(local)", "(bugs.cu:123)"}, inKernel("local_unwritten", 1, 1, 0)},
+		[]string{"(local)", "bugs.cu:123"}, inKernel("local_unwritten", 1, 1, 0)},
 	{"unwritten global memory", "A kernel reads allocated device memory that was never written.", emulator.CheckUninitialized, "uninitialized read", 0,
-		[]string{"(global)", "(bugs.cu:102)", "was never written", "allocated at emulator_test."},
+		[]string{"(global)", "bugs.cu:102", "was never written: Alloc does not clear it, use Fill or AllocFrom", "allocated at emulator_test."},
 		func(r *rig, right bool) {
 			p := r.unwritten(256)
 			if right {

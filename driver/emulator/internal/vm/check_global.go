@@ -253,10 +253,13 @@ func (w *warp) afterGlobal(in *inst) {
 		if h.waw && w.sameGlobal(in, h) {
 			continue
 		}
-		where := w.cta.run.mem.Nearest(h.addr)
-		detail := fmt.Sprintf("unordered with the %s of %s; %s", verb(h.prev.wrote), h.prev.describe(w.cta.run), where)
+		detail := fmt.Sprintf("unordered with the %s of %s", verb(h.prev.wrote), h.prev.describe(w.cta.run))
 		f := w.accessFault(FaultRace, in, h.addr, h.lane, detail)
 		f.Space = "global"
+		if h.prev.id == w.cta.run.id {
+			f.adviseRace(h.prev.block == b.block)
+		}
+		f.Detail += "; " + w.cta.run.mem.Nearest(h.addr)
 		w.find(f, w.prog.pcOf(in, w.pc), h.prev.pc)
 	}
 	b.hits, b.old = b.hits[:0], b.old[:0]
@@ -407,7 +410,7 @@ func (s *byteSet) access(off uint64, in *inst) (unwritten bool) {
 }
 
 func (w *warp) uninitialized(in *inst, p uint64, i int) {
-	detail := "global memory that was never written; " + w.cta.run.mem.Nearest(p)
+	detail := "global memory that was never written: Alloc does not clear it, use Fill or AllocFrom; " + w.cta.run.mem.Nearest(p)
 	w.find(w.accessFault(FaultUninitialized, in, p, i, detail), w.prog.pcOf(in, w.pc), -1)
 }
 

@@ -209,7 +209,7 @@ func (w *warp) touch(in *inst, pc int32, i int, at uint64) {
 		s.old = append(s.old, w.shared[at:at+in.size()]...)
 	}
 	if unwritten && (!write || in.aux&accAtomic != 0) && checks&CheckUninitialized != 0 {
-		w.find(w.accessFault(FaultUninitialized, in, at, i, "shared memory that no thread of the block has written"), pc, -1)
+		w.find(w.accessFault(FaultUninitialized, in, at, i, "shared memory that no thread of the block has written: it is not cleared, and the writes of other threads need a barrier before the read"), pc, -1)
 	}
 }
 
@@ -235,6 +235,7 @@ func (w *warp) afterAccess(in *inst) {
 		detail := fmt.Sprintf("unordered with the %s of thread %v at %s", verb(h.wrote), o.thread(t%lanes), w.prog.placeOf(h.prev.pc))
 		f := w.accessFault(FaultRace, in, h.addr, h.lane, detail)
 		f.Space = "shared"
+		f.adviseRace(true)
 		w.find(f, w.prog.pcOf(in, w.pc), h.prev.pc)
 	}
 	s.hits = s.hits[:0]
@@ -272,17 +273,16 @@ func (w *warp) sameRegister(in *inst, i, j int) bool {
 	return (w.r32[in.b][i]^w.r32[in.b][j])&keep == 0
 }
 
-// placeOf returns the PTX line of an instruction, and its source line if known.
+// placeOf returns the source line of an instruction, or its PTX line if the source is not known.
 func (p *program) placeOf(pc int32) string {
 	if pc < 0 || int(pc) >= len(p.lines) {
 		return "an unknown line"
 	}
 	at := p.lines[pc]
-	s := fmt.Sprintf("line %d", at.line)
 	if at.loc > 0 {
-		s += " (" + p.locs[at.loc-1] + ")"
+		return p.locs[at.loc-1]
 	}
-	return s
+	return fmt.Sprintf("line %d", at.line)
 }
 
 // find reports a finding once for each pair of instructions.

@@ -448,3 +448,18 @@ func TestBarriersNotReachedByAllAreFound(t *testing.T) {
 		})
 	}
 }
+
+// A report begins with the source line if that is known, and then ends with the PTX.
+func TestReportsOfFaults(t *testing.T) {
+	f := vm.Fault{Kind: vm.FaultUninitialized, Kernel: "hot", File: "ptx input", Line: 65, Instr: "atom.global.add.u64 %rd12, [%rd2], 1;",
+		Thread: vm.Dim3{X: 4}, Addr: 0x7000, Size: 8, Space: "global", Write: true, Atomic: true, Detail: "never written"}
+	for source, want := range map[string]string{
+		"":            "uninitialized read: atomic access of 8 bytes at 0x7000 (global) in kernel hot at ptx input:65, block (0,0,0) thread (4,0,0): atom.global.add.u64 %rd12, [%rd2], 1; never written",
+		"heat.go:8:3": "heat.go:8:3: uninitialized read: atomic access of 8 bytes at 0x7000 (global) in kernel hot, block (0,0,0) thread (4,0,0); never written; ptx input:65: atom.global.add.u64 %rd12, [%rd2], 1",
+	} {
+		f.Source = source
+		if got := f.Error(); got != want {
+			t.Errorf("the report is\n%s\nwant\n%s", got, want)
+		}
+	}
+}

@@ -87,34 +87,66 @@ type Fault struct {
 	Size   int    // access size in bytes
 	Space  string // "global", "shared", ...
 	Write  bool
+	Atomic bool   // an atomic access, which also writes
 	Detail string // nearest allocation, assertion text, ...
 }
 
 // Result returns the CUDA result code of the fault.
 func (f *Fault) Result() uint32 { return f.Kind.Result() }
 
-// Error returns a one-line report.
+// Error returns a one-line report. It begins with the source line if that is known. The PTX is then at
+// the end.
 func (f *Fault) Error() string {
 	var b strings.Builder
+	if f.Source != "" {
+		fmt.Fprintf(&b, "%s: ", f.Source)
+	}
 	b.WriteString(f.Kind.String())
 	if f.Size != 0 {
-		fmt.Fprintf(&b, ": %s of %d bytes at %#x (%s)", verb(f.Write), f.Size, f.Addr, f.Space)
+		fmt.Fprintf(&b, ": %s of %d bytes at %#x (%s)", f.access(), f.Size, f.Addr, f.Space)
 	}
 	fmt.Fprintf(&b, " in kernel %s", f.Kernel)
-	if f.Line != 0 {
+	if f.Line != 0 && f.Source == "" {
 		fmt.Fprintf(&b, " at %s:%d", f.File, f.Line)
 	}
-	if f.Source != "" {
-		fmt.Fprintf(&b, " (%s)", f.Source)
-	}
 	fmt.Fprintf(&b, ", block %v thread %v", f.Block, f.Thread)
-	if f.Instr != "" {
-		fmt.Fprintf(&b, ": %s", strings.TrimSuffix(f.Instr, ";"))
+	instr := strings.TrimSuffix(f.Instr, ";")
+	if instr != "" && f.Source == "" {
+		fmt.Fprintf(&b, ": %s", instr)
 	}
 	if f.Detail != "" {
 		fmt.Fprintf(&b, "; %s", f.Detail)
 	}
+	if f.Source != "" {
+		fmt.Fprintf(&b, "; %s:%d: %s", f.File, f.Line, instr)
+	}
 	return b.String()
+}
+
+func (f *Fault) access() string {
+	if f.Atomic {
+		return "atomic access"
+	}
+	return verb(f.Write)
+}
+
+// inGo reports whether the kernel was written in Go.
+func (f *Fault) inGo() bool {
+	file, _, _ := strings.Cut(f.Source, ":")
+	return strings.HasSuffix(file, ".go")
+}
+
+// adviseRace adds what a program can do about a race between threads of one launch.
+func (f *Fault) adviseRace(sameBlock bool) {
+	atomic, barrier := "an atomic", "a barrier"
+	if f.inGo() {
+		atomic, barrier = "gpu.AtomicAdd or another gpu.Atomic…", "t.Sync"
+	}
+	if sameBlock {
+		f.Detail += fmt.Sprintf("; use %s, or %s between the accesses", atomic, barrier)
+	} else {
+		f.Detail += fmt.Sprintf("; use %s, a fence with an atomic flag, or two launches, because %s orders only one block", atomic, barrier)
+	}
 }
 
 // Fault reports: the position in the code and the thread.
@@ -162,7 +194,7 @@ func (w *warp) accessFault(kind FaultKind, in *inst, p uint64, i int, detail str
 	f := w.laneFault(kind, in, i, detail)
 	f.Addr, f.Size = p, int(in.size())
 	f.Space = spaceText[in.aux&spaceMask]
-	f.Write = in.aux&accWrite != 0
+	f.Write, f.Atomic = in.aux&accWrite != 0, in.aux&accAtomic != 0
 	return f
 }
 
@@ -217,8 +249,9 @@ func Here() *Trace {
 	return &Trace{append([]uintptr(nil), pcs[:n]...)}
 }
 
-// String lists the innermost calls outside the library, at most traceShown, innermost first. It is
-// empty if there are none, as on a goroutine of the emulator.
+// String lists the innermost calls outside the library and outside of launchers that go2ptx generated,
+// at most traceShown, innermost first. It is empty if there are none, as on a goroutine of the
+// emulator.
 func (t *Trace) String() string {
 	if t == nil || len(t.calls) == 0 {
 		return ""
@@ -228,7 +261,7 @@ func (t *Trace) String() string {
 	for more := true; more && len(out) < traceShown; {
 		var f runtime.Frame
 		f, more = frames.Next()
-		if f.Function != "" && !ownCode(f.Function) {
+		if f.Function != "" && !ownCode(f.Function) && !strings.HasSuffix(f.File, "_gpu.go") {
 			out = append(out, fmt.Sprintf("%s (%s:%d)", shortName(f.Function), lastPart(f.File), f.Line))
 		}
 	}

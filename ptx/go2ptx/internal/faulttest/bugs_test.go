@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -344,8 +345,8 @@ func (b *bug) reported(t *testing.T, found []emulator.Finding, faults []*driver.
 // named reports whether a finding contains all expected lines.
 func (b *bug) named(t *testing.T, f emulator.Finding) bool {
 	for _, comment := range b.lines {
-		at := fmt.Sprintf("bugs/bugs.go:%d", marked(t, "bugs", comment))
-		if !strings.Contains(f.Report, at+")") && !strings.Contains(f.Report, at+",") {
+		at := fmt.Sprintf(`bugs/bugs\.go:%d\b`, marked(t, "bugs", comment))
+		if !regexp.MustCompile(at).MatchString(f.Report) {
 			return false
 		}
 	}
