@@ -153,6 +153,35 @@ func TestSimplify(t *testing.T) {
 	}), map[string]int{"lshr": 1, "div": 0, "ashr": 0})
 }
 
+// A minimum or maximum is one of its operands if the ranges say so.
+func TestExtremes(t *testing.T) {
+	for _, c := range []struct {
+		op   ir.Op
+		name string
+		at   int64
+		want string // of the extreme of lane and at
+	}{
+		{ir.OpUMin, "umin", 31, "lane"}, {ir.OpUMin, "umin", 30, "both"}, {ir.OpUMin, "umin", -1, "both"}, {ir.OpUMin, "umin", 0, "at"},
+		{ir.OpUMax, "umax", 31, "at"}, {ir.OpUMax, "umax", 30, "both"}, {ir.OpUMax, "umax", -1, "both"}, {ir.OpUMax, "umax", 0, "lane"},
+		{ir.OpSMin, "smin", 31, "lane"}, {ir.OpSMin, "smin", 30, "both"}, {ir.OpSMin, "smin", -1, "at"},
+		{ir.OpSMax, "smax", 31, "at"}, {ir.OpSMax, "smax", 30, "both"}, {ir.OpSMax, "smax", -1, "lane"},
+	} {
+		text := evaluate(t, func(b *irtest.Builder, _ *ir.Value) *ir.Value {
+			return b.Op(c.op, ir.TI64, b.Special("%laneid", ir.TI64), b.I64(c.at))
+		})
+		got := "at"
+		switch {
+		case strings.Contains(text, c.name):
+			got = "both"
+		case strings.Contains(text, "%laneid"):
+			got = "lane"
+		}
+		if got != c.want {
+			t.Errorf("%s of lane and %d is %s, want %s:\n%s", c.name, c.at, got, c.want, text)
+		}
+	}
+}
+
 // Multiplications and additions are fused, but not across a conversion, with NoFMA, or if the
 // product has another use.
 func TestContract(t *testing.T) {

@@ -100,9 +100,7 @@ func (s *simplifier) value(v *ir.Value) *ir.Value {
 	case ir.OpAnd, ir.OpOr, ir.OpXor, ir.OpNot:
 		return s.logic(v)
 	case ir.OpSMin, ir.OpSMax, ir.OpUMin, ir.OpUMax:
-		if v.Args[0] == v.Args[1] {
-			return v.Args[0]
-		}
+		return extreme(v)
 	case ir.OpICmp:
 		return s.compare(v)
 	case ir.OpSelect:
@@ -121,6 +119,29 @@ func (s *simplifier) value(v *ir.Value) *ir.Value {
 		return s.float(v)
 	}
 	return nil
+}
+
+// extreme returns the operand that is the minimum or maximum according to the ranges of both, or nil.
+// Counts of shifts are limited by such a minimum, which t.Lane() never reaches.
+func extreme(v *ir.Value) *ir.Value {
+	low, high := v.Args[0], v.Args[1]
+	a, b := rangeOf(low, 6), rangeOf(high, 6)
+	unsigned := v.Op == ir.OpUMin || v.Op == ir.OpUMax
+	switch {
+	case low == high:
+		return low
+	case unsigned && min(a.lo, b.lo) < 0:
+		return nil
+	case a.hi <= b.lo:
+	case b.hi <= a.lo:
+		low, high = high, low
+	default:
+		return nil
+	}
+	if v.Op == ir.OpSMin || v.Op == ir.OpUMin {
+		return low
+	}
+	return high
 }
 
 func (s *simplifier) arithmetic(v *ir.Value) *ir.Value {
