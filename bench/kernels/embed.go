@@ -8,7 +8,7 @@ import "github.com/purecuda/cuda/ptx/gpu"
 //gpu:kernel block=256 restrict=out,tokens,token,position
 func Embed(t gpu.Thread, out []float32, tokens []int32, token, position []float32, T, C int32) {
 	i := 4 * t.GlobalX()
-	if i >= len(out) {
+	if i+4 > len(out) {
 		return
 	}
 	k, c := int32(i)/C, int32(i)%C
