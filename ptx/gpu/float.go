@@ -118,7 +118,7 @@ func isSmall[T num.Number]() bool {
 	return false
 }
 
-// cvt is Convert for types other than the 8-bit types.
+// cvt is like Convert, but for types other than the 8-bit types.
 //
 //gpu:intrinsic
 func cvt[T, F num.Number](x F, mode Rounding) T { return convert[T](x, mode) }

@@ -45,8 +45,8 @@ func window(at uint) uint64 {
 	return twoOverPiBits[w]<<s | twoOverPiBits[w+1]>>1>>(63-s)
 }
 
-// reduceLarge is reduce for large numbers. It multiplies the significand by 192 bits of 2/π (the
-// method of Payne and Hanek). Higher bits would only add multiples of 4 to q.
+// reduceLarge is like reduce, but for large numbers. It multiplies the significand by 192 bits of 2/π
+// (the method of Payne and Hanek). Higher bits would only add multiples of 4 to q.
 func reduceLarge(x float64) (r, rl float64, q uint32) {
 	b := math.Float64bits(x)
 	e := uint(b >> 52 & 0x7ff)

@@ -7,15 +7,15 @@ import (
 	"github.com/purecuda/cuda/ptx/num"
 )
 
-// The functions in this file are one instruction each on a device.
+// On a device, each function in this file is a single instruction.
 
 func fma(a, b, c float32) float32 { return num.FMA(a, b, c) }
 
-// rcp is rcp.approx: its relative error is at most 2^-23.
+// rcp is rcp.approx, whose relative error is at most 2^-23.
 func rcp(x float32) float32 { return gpu.ApproxRcp(x) }
 
-// The following functions flush subnormal arguments and results to zero. Each is only one instruction of
-// the hardware.
+// The following functions flush subnormal arguments and results to zero. Each is a single hardware
+// instruction.
 
 func ex2Normal(x float32) float32 { return gpu.ApproxExp2FTZ(x) }
 
@@ -27,7 +27,7 @@ func rcpNormal(x float32) float32 { return gpu.ApproxRcpFTZ(x) }
 
 func rsqrtNormal(x float32) float32 { return gpu.ApproxRsqrtFTZ(x) }
 
-// rsqrt is rsqrt.approx: its relative error is at most 2^-22.9.
+// rsqrt is rsqrt.approx, whose relative error is at most 2^-22.9.
 func rsqrt(x float32) float32 { return gpu.ApproxRsqrt(x) }
 
 func abs(x float32) float32 { return num.Abs(x) }
@@ -40,7 +40,8 @@ func withSign(x, s float32) float32 {
 const (
 	signBit = 1 << 31
 	infBits = 0x7f800000
-	// Adding magic rounds a number below 2^22 to an integer, which is then in the lowest bits.
+	// Adding magic rounds a number below 2^22 to an integer, which is then in the low bits of the
+	// sum.
 	magic = 0x1.8p23
 )
 

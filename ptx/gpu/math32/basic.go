@@ -19,13 +19,13 @@ func Abs(x float32) float32 { return abs(x) }
 // FMA returns x·y + z, rounded once.
 func FMA(x, y, z float32) float32 { return fma(x, y, z) }
 
-// Floor returns the largest integer that is at most x.
+// Floor returns the greatest integer value less than or equal to x.
 func Floor(x float32) float32 { return gpu.RoundInt(x, gpu.ToNegativeInf) }
 
-// Ceil returns the smallest integer that is at least x.
+// Ceil returns the least integer value greater than or equal to x.
 func Ceil(x float32) float32 { return gpu.RoundInt(x, gpu.ToPositiveInf) }
 
-// Trunc returns x without its fraction.
+// Trunc returns the integer part of x.
 func Trunc(x float32) float32 { return gpu.RoundInt(x, gpu.ToZero) }
 
 // RoundToEven returns the integer nearest to x, with ties to even.
@@ -40,7 +40,7 @@ func Round(x float32) float32 {
 	return Copysign(t, x)
 }
 
-// Copysign returns the magnitude of f with the sign of sign.
+// Copysign returns a value with the magnitude of f and the sign of sign.
 func Copysign(f, sign float32) float32 { return withSign(abs(f), sign) }
 
 // Signbit reports whether x is negative or a negative zero.
@@ -60,7 +60,8 @@ func NaN() float32 { return nan() }
 // IsNaN reports whether x is a NaN.
 func IsNaN(x float32) bool { return x != x }
 
-// IsInf reports whether x is an infinity with the given sign. If sign is 0, both infinities count.
+// IsInf reports whether x is an infinity with the given sign. If sign is 0, it accepts both
+// infinities.
 func IsInf(x float32, sign int) bool {
 	return sign >= 0 && x > math.MaxFloat32 || sign <= 0 && x < -math.MaxFloat32
 }
@@ -68,11 +69,11 @@ func IsInf(x float32, sign int) bool {
 // Float32bits returns the bits of x.
 func Float32bits(x float32) uint32 { return math.Float32bits(x) }
 
-// Float32frombits returns the number with these bits.
+// Float32frombits returns the number that has the given bits.
 func Float32frombits(b uint32) float32 { return math.Float32frombits(b) }
 
-// Max returns the larger number. A NaN in one argument is the result, unless the other argument is
-// positive infinity. The number +0 is larger than -0.
+// Max returns the larger of its arguments. If one of them is a NaN, the result is a NaN, unless the
+// other is positive infinity. +0 is considered larger than -0.
 func Max(x, y float32) float32 {
 	switch {
 	case x == inf() || y == inf():
@@ -87,8 +88,8 @@ func Max(x, y float32) float32 {
 	return y
 }
 
-// Min returns the smaller number. A NaN in one argument is the result, unless the other argument is
-// negative infinity. The number -0 is smaller than +0.
+// Min returns the smaller of its arguments. If one of them is a NaN, the result is a NaN, unless
+// the other is negative infinity. -0 is considered smaller than +0.
 func Min(x, y float32) float32 { return -Max(-x, -y) }
 
 // Dim returns x-y, or 0 if the difference is negative.
@@ -100,7 +101,7 @@ func Dim(x, y float32) float32 {
 	return d
 }
 
-// Modf returns the integral part and the fraction of x. Both have the sign of x.
+// Modf returns the integer and fractional parts of x. Both have the sign of x.
 func Modf(x float32) (whole, fraction float32) {
 	if x-x != 0 {
 		return x, nan()
@@ -109,8 +110,8 @@ func Modf(x float32) (whole, fraction float32) {
 	return whole, Copysign(x-whole, x)
 }
 
-// Frexp returns f and e with x = f·2^e and f between 0.5 and 1 in magnitude. A zero, an infinity or
-// a NaN is returned with e = 0.
+// Frexp returns f and e such that x = f·2^e, where the magnitude of f is at least 0.5 and less than
+// 1. If x is zero, infinite or a NaN, it returns x and 0.
 func Frexp(x float32) (f float32, e int) {
 	if x == 0 || x-x != 0 {
 		return x, 0
@@ -139,15 +140,15 @@ func Ldexp(f float32, e int) float32 {
 	case e > 128:
 		return withSign(inf(), f)
 	case e < -149:
-		// Half of the smallest number rounds to zero.
+		// Half of the smallest subnormal number rounds to zero.
 		return Copysign(0, f)
 	}
 	half := int32(e >> 1)
 	return float32(float32(f*powerOf2(half)) * powerOf2(int32(e)-half))
 }
 
-// Ilogb returns the binary exponent of x, or the least int32 for zero, and the greatest for
-// infinities and NaNs.
+// Ilogb returns the binary exponent of x. For zero it returns the smallest int32, and for
+// infinities and NaNs the largest int32.
 func Ilogb(x float32) int {
 	switch {
 	case x == 0:
@@ -170,7 +171,7 @@ func Logb(x float32) float32 {
 	return float32(Ilogb(x))
 }
 
-// Nextafter returns the number next to x in the direction of y.
+// Nextafter returns the number adjacent to x in the direction of y.
 func Nextafter(x, y float32) float32 {
 	switch {
 	case x != x || y != y:
@@ -185,7 +186,7 @@ func Nextafter(x, y float32) float32 {
 	return math.Float32frombits(math.Float32bits(x) - 1)
 }
 
-// Mod returns the remainder of the division of x by y, with the sign of x. The result is exact.
+// Mod returns the floating-point remainder of x/y, with the sign of x. The result is exact.
 func Mod(x, y float32) float32 {
 	if y == 0 || x-x != 0 || y != y {
 		return nan()
@@ -194,16 +195,16 @@ func Mod(x, y float32) float32 {
 	return math.Float32frombits(r | math.Float32bits(x)&signBit)
 }
 
-// modBits returns the bits of the remainder of the division of x by y, and whether the truncated
-// quotient is odd. Both numbers are non-negative and given by their bits. The number x is finite,
-// and y is not zero.
+// modBits returns the bits of the remainder of x/y, and whether the truncated quotient is odd. x
+// and y are given by their bits. Both must be nonnegative, x must be finite, and y must not be
+// zero.
 func modBits(x, y uint32) (r uint32, odd bool) {
 	if x < y {
 		return x, false
 	}
 	mx, ex := significand(x)
 	my, ey := significand(y)
-	// The remainder of mx·2^(ex-ey), 8 bits at a time.
+	// Compute the remainder of mx·2^(ex-ey), 8 bits at a time.
 	n := ex - ey
 	q := mx / my
 	mx -= q * my
@@ -227,12 +228,12 @@ func modBits(x, y uint32) (r uint32, odd bool) {
 	}
 	mx <<= uint(shift)
 	if mx < 1<<23 {
-		return mx, odd // subnormal
+		return mx, odd // the result is subnormal
 	}
 	return mx&(1<<23-1) | uint32(ey-shift)<<23, odd
 }
 
-// significand returns m and e for which the number with these bits is m·2^(e-150).
+// significand returns m and e such that the number with the given bits is m·2^(e-150).
 func significand(b uint32) (m uint32, e int) {
 	e = int(b >> 23)
 	if e == 0 {
@@ -250,7 +251,7 @@ func Remainder(x, y float32) float32 {
 	b := math.Float32bits(y) &^ signBit
 	m, odd := modBits(math.Float32bits(x)&^signBit, b)
 	r, ay := math.Float32frombits(m), math.Float32frombits(b)
-	// Compare r with ay-r, since ay/2 may not be exact and 2r may overflow.
+	// Compare r with ay-r, because ay/2 may be inexact and 2r may overflow.
 	rest := ay - r
 	if r > rest || r == rest && odd {
 		r = -rest

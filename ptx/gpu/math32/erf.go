@@ -16,7 +16,7 @@ func erfSmall(x float32) float32 {
 // Erf returns the error function of x.
 func Erf(x float32) float32 {
 	a := abs(x)
-	// Choosing coefficients is faster than a branch that threads of a warp take differently.
+	// Selecting coefficients is faster than a branch on which the threads of a warp diverge.
 	small := !(a >= 0.92)
 	a = num.Min(a, 4)
 	u, square := a, float32(x*x)
@@ -37,7 +37,7 @@ func Erf(x float32) float32 {
 	return withSign(r, x)
 }
 
-// Erfc returns 1 minus the error function of x. It is accurate for large x.
+// Erfc returns the complementary error function of x, 1 - erf(x). It is accurate for large x.
 func Erfc(x float32) float32 {
 	a := abs(x)
 	if a < 0.5 {

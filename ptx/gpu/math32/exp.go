@@ -15,14 +15,15 @@ const (
 
 // Exp returns e to the power of x.
 func Exp(x float32) float32 {
-	// With 127 added, the bits of n are the exponent of 2^n. The part of x·log2(e) between -126 and 127
-	// becomes a number between 0 and 1, so that limiting it needs no instruction.
+	// With 127 added, the low bits of t are the exponent of 2^n. The multiply-add maps x·log2(e)
+	// from the range -126 to 127 to the range 0 to 1, so that limiting the value to the range does
+	// not need an additional instruction.
 	const shift = magic + 127
 	part := gpu.Saturate(fma(x, log2e/253, 126.0/253))
 	t := gpu.FMARound(part, 253, shift-126, gpu.ToNegativeInf)
 	n := t - shift
-	// e^x = 2^n·2^r, with r between 0 and 1. If n was limited, r is outside, and 2^r becomes infinite or
-	// tiny.
+	// e^x = 2^n·2^r, with r between 0 and 1. If n was limited, r is outside of this range, and 2^r
+	// becomes infinite or tiny.
 	r := fma(x, log2eLow, fma(x, log2e, -n))
 	return float32(ex2Normal(r) * math.Float32frombits(math.Float32bits(t)<<23))
 }
@@ -33,12 +34,12 @@ func Exp2(x float32) float32 {
 	return float32(ex2Normal(r) * scale)
 }
 
-// exp2Parts returns r and scale with 2^x = 2^r·scale. The number r is negative only if the result is
-// subnormal. With a negative argument, ex2.approx is less accurate: on an H200, the fractions of the
-// arguments -7.1875 and 10.8125 are equal, but the results are 2 ulp apart.
+// exp2Parts returns r and scale such that 2^x = 2^r·scale. The number r is negative only if the result
+// is subnormal. For a negative argument, ex2.approx is less accurate: on an H200, the arguments -7.1875
+// and 10.8125 have equal fractions, but the significands of the results differ by 2 ulp.
 func exp2Parts(x float32) (r, scale float32) {
-	// With 127 added, the bits of n are the exponent of 2^n. For a negative x, n is x rounded down, but at
-	// least -126. Otherwise n is 0. The product is rounded up, so that n is never too large.
+	// With 127 added, the low bits of t are the exponent of 2^n. For a negative x, n is x rounded down,
+	// but at least -126. Otherwise n is 0. The product is rounded up, so that n is never too large.
 	const shift = magic + 127
 	part := gpu.Saturate(gpu.MulRound(x, -1.0/126, gpu.ToPositiveInf))
 	t := gpu.FMARound(part, -126, shift, gpu.ToNegativeInf)
@@ -46,7 +47,7 @@ func exp2Parts(x float32) (r, scale float32) {
 	return x - n, math.Float32frombits(math.Float32bits(t) << 23)
 }
 
-// Expm1 returns e to the power of x, minus 1. It is accurate for small x.
+// Expm1 returns e to the power of x, minus 1. It is accurate even if x is close to zero.
 func Expm1(x float32) float32 {
 	n := fma(x, log2e, magic) - magic
 	if abs(x) < 0.3 {
@@ -62,7 +63,7 @@ func Expm1(x float32) float32 {
 	case x < -25:
 		return -1
 	}
-	// The largest n is 128, so the result is computed from half of 2^n.
+	// n can be 128, for which 2^n would overflow, so the result is computed from half of 2^n.
 	half := math.Float32frombits(uint32(int32(n)+126) << 23)
 	h := fma(half, e, half-0.5)
 	return h + h

@@ -21,8 +21,8 @@ func FastLog2(x float32) float32 { return gpu.ApproxLog2(x) }
 func FastLog10(x float32) float32 { return float32(gpu.ApproxLog2(x) * 0x1.344136p-02) }
 
 // FastPow returns an approximation of x to the power of y, for positive x. The relative error is
-// about 2^-22·|y·log2(x)|, and for x between 0.5 and 2 about 2^-22·|y|: if x is near 1 and |y| is
-// above 2^20, no digit need be right, and the result can be 0 or infinite.
+// about 2^-22·|y·log2(x)|, and about 2^-22·|y| for x between 0.5 and 2. If x is near 1 and |y| is
+// above 2^20, the result may have no correct digits, and can even be 0 or infinite.
 func FastPow(x, y float32) float32 { return gpu.ApproxExp2(float32(y * gpu.ApproxLog2(x))) }
 
 // FastSin returns an approximation of the sine of x. The absolute error is at most 2^-20.5 for x
@@ -36,7 +36,8 @@ func FastCos(x float32) float32 { return gpu.ApproxCos(x) }
 // FastSincos returns FastSin(x) and FastCos(x).
 func FastSincos(x float32) (sin, cos float32) { return gpu.ApproxSin(x), gpu.ApproxCos(x) }
 
-// FastTan returns an approximation of the tangent of x, the quotient of FastSin and FastCos.
+// FastTan returns an approximation of the tangent of x, computed as the quotient of FastSin and
+// FastCos.
 func FastTan(x float32) float32 { return float32(gpu.ApproxSin(x) * gpu.ApproxRcp(gpu.ApproxCos(x))) }
 
 // FastTanh returns an approximation of the hyperbolic tangent of x. The relative error is at most

@@ -7,7 +7,8 @@ import (
 	"github.com/purecuda/cuda/internal/mathtest"
 )
 
-// TestNothingIsFused checks that a compiler cannot change results by fusing products with sums.
+// TestNothingIsFused checks that no compiler can fuse products with sums, which would change
+// results.
 func TestNothingIsFused(t *testing.T) {
 	found, err := mathtest.Fusible(os.DirFS("."), "modBits", "reduceLarge")
 	if err != nil {

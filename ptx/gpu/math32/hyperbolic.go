@@ -4,7 +4,8 @@ import "math"
 
 // Tanh returns the hyperbolic tangent of x.
 func Tanh(x float32) float32 {
-	// Both results are computed, which costs less than a branch that divides a warp.
+	// Both results are computed, because a branch on which the threads of a warp diverge would cost
+	// more.
 	a := abs(x)
 	// tanh a = 1 - 2q/(1+q) with q = e^-2a. A polynomial is faster than a second approximate instruction.
 	q := ex2Normal(float32(a * (-2 * log2e)))
@@ -19,7 +20,7 @@ func Tanh(x float32) float32 {
 	p = fma(p, s, tanhC2)
 	p = fma(p, s, tanhC1)
 	p = fma(p, s, tanhC0)
-	// Adding 0 keeps the sign of a zero x: p is negative.
+	// Adding 0 keeps the sign of x if x is zero, because p is negative.
 	small := fma(p, fma(s, x, 0), x)
 	if a < 0.9 {
 		return small
@@ -27,12 +28,12 @@ func Tanh(x float32) float32 {
 	return large
 }
 
-// expParts returns h, l and half for which e^(x+xl) is (h+l)·half², for x between -121 and 90.
+// expParts returns h, l and half such that e^(x+xl) is (h+l)·half², for x between -121 and 90.
 func expParts(x, xl float32) (h, l, half float32) {
 	t := fma(x, log2e, magic)
 	n := t - magic
 	k := int32(math.Float32bits(t)) - magicBits
-	a := fma(-n, ln2, x) // exact
+	a := fma(-n, ln2, x) // this is exact
 	c := fma(-n, ln2Low, xl)
 	r := a + c
 	rl := c - (r - a)
@@ -55,8 +56,8 @@ func expm1Polynomial(r float32) float32 {
 	return fma(p, r, expm1C0)
 }
 
-// coshParts returns q and the sum h+l with cosh a = 2·(h+l+q) and sinh a = 2·(h+l-q), for a between 0
-// and 90.
+// coshParts returns q and the pair h+l such that cosh a = 2·(h+l+q) and sinh a = 2·(h+l-q), for a
+// between 0 and 90.
 func coshParts(a float32) (h, l, q float32) {
 	h, l, half := expParts(a, 0)
 	half *= 0.5
@@ -133,7 +134,7 @@ func Acosh(x float32) float32 {
 	if s == 0 {
 		return 0
 	}
-	// t+sl+s is the sum with the errors of w and s.
+	// t+sl+s is the sum, corrected by the errors of w and s.
 	sl := float32((fma(-s, s, w) + fma(t, t, (t+t)-w)) * (0.5 * rcp(s)))
 	u := s + t
 	ul := t - (u - s)

@@ -45,7 +45,7 @@ func Acos(x float32) float32 {
 	return fma(-2, t, math.Pi) + 2*halfPiLow32
 }
 
-// halfPiLow32 is what π/2 as a float32 lacks.
+// halfPiLow32 is the difference between π/2 and its float32 value.
 const halfPiLow32 = -0x1.777a5cp-25
 
 // atanUnit returns the inverse tangent of t, for t between 0 and 1.
@@ -66,7 +66,7 @@ func Atan(x float32) float32 {
 	a := abs(x)
 	t := a
 	if a > 1 {
-		// For larger numbers, the result is the same. One of Newton's iterations corrects rcp.
+		// For larger numbers, the result is the same. An iteration of Newton's method corrects rcp.
 		if a > 0x1p60 {
 			a = 0x1p60
 		}
@@ -86,7 +86,7 @@ func Atan2(y, x float32) float32 {
 	small, large := num.Min(ax, ay), num.Max(ax, ay)
 	t := small / large
 	if small == large {
-		t = 1 // also for two infinities
+		t = 1 // this includes two infinities
 	}
 	if large == 0 {
 		t = 0

@@ -2,14 +2,15 @@ package math32
 
 import "math"
 
-// split returns e and f for which a number with these bits is (1+f)·2^e, and f is between -1/3
-// and 1/3.
+// split returns e and f such that the number with the given bits is (1+f)·2^e, where f is between
+// -1/3 and 1/3.
 func split(bits uint32) (e, f float32) {
 	high := int32(bits-0x3f2aaaab) &^ (1<<23 - 1)
 	return float32(float32(high) * 0x1p-23), math.Float32frombits(bits-uint32(high)) - 1
 }
 
-// normal returns the bits of x, or of 2^23·x and the exponent -23 if x is subnormal.
+// normal returns the bits of x and the exponent 0. If x is subnormal, it returns the bits of 2^23·x
+// and the exponent -23.
 func normal(x float32) (bits uint32, e float32) {
 	if x < 0x1p-126 {
 		return math.Float32bits(float32(x * 0x1p23)), -23
@@ -17,10 +18,10 @@ func normal(x float32) (bits uint32, e float32) {
 	return math.Float32bits(x), 0
 }
 
-// special reports whether the numbers with these bits have no finite logarithm.
+// special reports whether the number with the given bits has no finite logarithm.
 func special(bits uint32) bool { return bits-1 >= infBits-1 }
 
-// logSpecial returns the logarithm of a number that is not finite and positive.
+// logSpecial returns the logarithm of a number that is not both finite and positive.
 func logSpecial(x float32) float32 {
 	switch {
 	case x == 0:
@@ -53,7 +54,8 @@ func Log(x float32) float32 {
 	return logLimits(r, x, bits)
 }
 
-// logLimits returns the logarithm r, or the right result if x with these bits has no finite logarithm.
+// logLimits returns r, the logarithm of x, or the correct result if x has no finite logarithm. bits
+// are the bits of x.
 func logLimits(r, x float32, bits uint32) float32 {
 	if bits >= infBits {
 		r = fma(x, inf(), inf()) // infinity for infinity, otherwise a NaN
@@ -77,8 +79,7 @@ const (
 	log10Of2Low = 0x1.3509f8p-18
 )
 
-// logBase returns the logarithm for the base b. The numbers are log_b(e) and log_b(2), each as the
-// sum of two numbers.
+// logBase returns the logarithm of x to base b. The pairs are log_b(e) and log_b(2).
 func logBase(x, high, low, two, twoLow float32) float32 {
 	bits, scaled := normal(x)
 	e, f := split(bits)
@@ -87,21 +88,22 @@ func logBase(x, high, low, two, twoLow float32) float32 {
 	t := float32(float32(logPolynomial(f)*f) * f)
 	r := fma(f, low, float32(t*high))
 	r = fma(e, twoLow, r)
-	// The error of the largest sum is added too.
+	// Also add the rounding error of the largest sum.
 	whole := float32(e * two)
 	sum := fma(f, high, whole)
 	r += fma(f, high, whole-sum)
 	return logLimits(sum+r, x, bits)
 }
 
-// Log1p returns the natural logarithm of 1+x. It is accurate for small x.
+// Log1p returns the natural logarithm of 1+x. It is accurate even if x is close to zero.
 func Log1p(x float32) float32 { return log1pPair(x, 0) }
 
-// log1pPair returns the natural logarithm of 1+x+xl, for |xl| of at most half an ulp of x.
+// log1pPair returns the natural logarithm of 1+x+xl, where |xl| is at most half an ulp of x.
 func log1pPair(x, xl float32) float32 {
 	t := math.Float32bits(1 + x)
 	high := int32(t-0x3f2aaaab) &^ (1<<23 - 1)
-	// f = (1+x)/2^e - 1. The scale 2^-e may be too small, so a quarter of 4·2^-e is taken.
+	// f = (1+x)/2^e - 1. The factor 2^-e may be too small to represent, so s is a quarter of
+	// 4·2^-e.
 	s := 0.25 * math.Float32frombits(0x40800000-uint32(high))
 	c := s - 1
 	f := fma(s, x, c)
@@ -112,7 +114,7 @@ func log1pPair(x, xl float32) float32 {
 	}
 	if high == 0 {
 		if x == 0 {
-			return x // keeps the sign
+			return x // preserves the sign of zero
 		}
 		return r
 	}

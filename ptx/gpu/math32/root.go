@@ -6,7 +6,7 @@ import (
 	"github.com/purecuda/cuda/ptx/num"
 )
 
-// Sqrt returns the square root of x, rounded correctly.
+// Sqrt returns the correctly rounded square root of x.
 func Sqrt(x float32) float32 { return num.Sqrt(x) }
 
 // Rsqrt returns 1 divided by the square root of x.
@@ -27,7 +27,7 @@ func Cbrt(x float32) float32 {
 	if a < 0x1p-100 {
 		a, scale = float32(a*0x1p48), 0x1p-16
 	}
-	// One of Newton's iterations, with the approximation r of 1/t²: t -= (t³ - a)·r/3.
+	// One iteration of Newton's method, with the approximation r of 1/t²: t -= (t³ - a)·r/3.
 	r := ex2Normal(float32(lg2Normal(a) * (-2.0 / 3)))
 	t := float32(a * r)
 	d := fma(float32(t*t), -t, a)
@@ -46,7 +46,7 @@ func Rcbrt(x float32) float32 {
 		a, scale = float32(a*0x1p48), 0x1p16
 	}
 	t := ex2Normal(float32(lg2Normal(a) * (-1.0 / 3)))
-	// One of Newton's iterations: t += t·(1 - a·t³)/3.
+	// One iteration of Newton's method: t += t·(1 - a·t³)/3.
 	s := float32(a * t)
 	sl := fma(a, t, -s)
 	u := float32(t * t)
@@ -59,11 +59,11 @@ func Rcbrt(x float32) float32 {
 	return withSign(r, x)
 }
 
-// Hypot returns the square root of p²+q², without overflow of the squares.
+// Hypot returns the square root of p²+q². The squares do not overflow.
 func Hypot(p, q float32) float32 {
 	a, b := abs(p), abs(q)
 	a, b = num.Max(a, b), num.Min(a, b)
-	// The scale is a power of 16 that brings a near 1.
+	// The scale is a power of 16 that brings a close to 1.
 	e := math.Float32bits(a) & 0xfe000000
 	scale := math.Float32frombits(0x7e800000 - e)
 	sa, sb := float32(a*scale), float32(b*scale)

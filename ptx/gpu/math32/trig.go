@@ -6,16 +6,17 @@ import (
 )
 
 const (
-	// π/2 is the sum of these numbers. They are positive, so that reduce keeps the sign of zero.
+	// The sum of these numbers is π/2. They are positive, so that reduce preserves the sign of
+	// zero.
 	halfPi    = 0x1.921fb4p+00
 	halfPiMid = 0x1.4442dp-24
 	halfPiLow = 0x1.84698ap-48
 	twoOverPi = 0x1.45f306p-01
-	// Beyond this limit, reduce needs more digits of π.
+	// Above this limit, reduce would need more digits of π.
 	reduceLimit = 105615
 )
 
-// reduce returns x - q·π/2. Only the last two bits of q are right.
+// reduce returns x - q·π/2 and q. Only the low two bits of q are valid.
 func reduce(x float32) (r float32, q uint32) {
 	if abs(x) > reduceLimit {
 		r, _, q = reduceLarge(x)
@@ -28,13 +29,13 @@ func reduce(x float32) (r float32, q uint32) {
 	return fma(-n, halfPiLow, r), math.Float32bits(t)
 }
 
-// twoOverPiBits are 64 zeros and the first bits of 2/π.
+// twoOverPiBits contains 64 zeros followed by the first bits of 2/π.
 var twoOverPiBits = [5]uint64{
 	0, 0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041, 0xfe5163abdebbc561,
 }
 
-// reduceLarge is reducePair for large numbers. It multiplies the significand with 128 bits of 2/π
-// (Payne and Hanek). Higher bits contribute multiples of 4 to q.
+// reduceLarge returns q and the pair r+rl = x - q·π/2, for large x. It multiplies the significand by
+// 128 bits of 2/π (the method of Payne and Hanek). Higher bits would only add multiples of 4 to q.
 func reduceLarge(x float32) (r, rl float32, q uint32) {
 	b := math.Float32bits(x)
 	e := int(b >> 23 & 0xff)
@@ -47,7 +48,7 @@ func reduceLarge(x float32) (r, rl float32, q uint32) {
 	high := twoOverPiBits[w]<<s | twoOverPiBits[w+1]>>1>>(63-s)
 	low := twoOverPiBits[w+1]<<s | twoOverPiBits[w+2]>>1>>(63-s)
 	carry, _ := bits.Mul64(significand, low)
-	// The product has 2 bits before the point and 62 bits after it.
+	// The product has 2 bits before the binary point and 62 bits after it.
 	p := significand*high + carry
 	q = uint32(p>>62) + uint32(p>>61&1)
 	f := float64(int64(p<<2)) * (math.Pi / 2 * 0x1p-64)
@@ -69,7 +70,7 @@ func sinQuadrant(r float32, q uint32) float32 {
 	p := fma(c3, s, c2)
 	p = fma(p, s, c1)
 	p = fma(p, s, c0)
-	// Adding 0 keeps the sign of a zero r: p is negative.
+	// Adding 0 keeps the sign of r if r is zero, because p is negative.
 	v := fma(p, fma(s, z, 0), z)
 	return math.Float32frombits(math.Float32bits(v) ^ q<<30&signBit)
 }

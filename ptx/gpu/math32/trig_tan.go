@@ -2,8 +2,8 @@ package math32
 
 import "math"
 
-// tan(r) = r + r³·P(r²). These are minimax coefficients, changed by a few units so that the rounding errors of
-// Tan add up to less.
+// tan(r) = r + r³·P(r²). These are minimax coefficients, adjusted by a few units in the last place to
+// reduce Tan's total rounding error.
 const (
 	tanC0 = 0x1.5554ep-02
 	tanC1 = 0x1.112de8p-03
@@ -21,7 +21,7 @@ func Tan(x float32) float32 {
 	n := t - magic
 	a := fma(-n, halfPi, x)
 	r := fma(-n, middle, a)
-	// The difference is exact: it is n·middle if a is small, and r is between a/2 and 2a otherwise.
+	// The difference is exact. If a is small, it is n·middle. Otherwise, r is between a/2 and 2a.
 	above := fma(n, middle, r-a)
 	// x - n·π/2 = r - above.
 	v := tanQuadrant(r, fma(n, low, above), math.Float32bits(t))
@@ -41,10 +41,10 @@ func tanQuadrant(r, above float32, q uint32) float32 {
 	p = fma(p, s, tanC1)
 	p = fma(p, s, tanC0)
 	// tan(r-above) = r + (r³·p - above·(1 + r²) + …), where above·r² is at most a third of an ulp.
-	// If r is zero, so is above, and the sum has the sign of r.
+	// If r is zero, so is above, and the sum has the same sign as r.
 	c := fma(float32(p*s), r, -above)
 	t := r + c
-	// -1/t, with one of Newton's iterations. Computing both results costs less than a branch.
+	// -1/t, with one iteration of Newton's method. Computing both results costs less than a branch.
 	y := rcpNormal(t)
 	cot := fma(fma(t, y, -1), y, -y)
 	if q&1 != 0 {
@@ -53,7 +53,7 @@ func tanQuadrant(r, above float32, q uint32) float32 {
 	return t
 }
 
-// Sinpi returns the sine of π·x. The result for an integer is a zero with the sign of x.
+// Sinpi returns the sine of π·x. If x is an integer, the result is a zero with the sign of x.
 func Sinpi(x float32) float32 {
 	r, q := reducePi(x)
 	if r == 0 && q&1 == 0 {
@@ -62,7 +62,7 @@ func Sinpi(x float32) float32 {
 	return sinQuadrant(r, q)
 }
 
-// Cospi returns the cosine of π·x. The result for an integer plus a half is +0.
+// Cospi returns the cosine of π·x. If x is an integer plus one half, the result is +0.
 func Cospi(x float32) float32 {
 	r, q := reducePi(x)
 	if r == 0 && q&1 != 0 {
@@ -71,7 +71,7 @@ func Cospi(x float32) float32 {
 	return sinQuadrant(r, q+1)
 }
 
-// reducePi returns π·(x - q/2). Only the last two bits of q are right.
+// reducePi returns π·(x - q/2) and q. Only the low two bits of q are valid.
 func reducePi(x float32) (r float32, q uint32) {
 	// The remainder of a division by 2 is exact.
 	y := fma(-2, Trunc(0.5*x), x)

@@ -12,11 +12,11 @@ import (
 	"github.com/purecuda/cuda/internal/mathtest"
 )
 
-// every is set for a test of every float32, which takes about 10 minutes of one core for a function.
-// Use -timeout 0.
+// every is set to test every float32, which takes about 10 minutes per function on one core. Use
+// -timeout 0.
 var every = os.Getenv("PURECUDA_MATH_LONG") != ""
 
-// stride returns the distance between the bits of tested arguments: 1, or a prime.
+// stride returns the distance between the bits of tested arguments, which is 1 or a prime.
 func stride() uint64 {
 	if n, err := strconv.ParseUint(os.Getenv("PURECUDA_MATH_STRIDE"), 10, 32); err == nil && n > 0 {
 		return n
@@ -30,9 +30,9 @@ func stride() uint64 {
 	return 4001
 }
 
-// TestUnary measures the largest error of each function. In the short test it uses a part of all
-// float32 numbers and all numbers near powers of two. With PURECUDA_MATH_LONG set, it uses
-// every float32. PURECUDA_MATH_STRIDE=101 tests every 101st.
+// TestUnary measures the largest error of each function. With -short, it tests a sample of the
+// float32 values and all values near powers of two. With PURECUDA_MATH_LONG set, it tests every
+// float32 value. PURECUDA_MATH_STRIDE=101 tests every 101st value.
 func TestUnary(t *testing.T) {
 	for _, f := range mathtest.Unary32s {
 		t.Run(f.Name, func(t *testing.T) {
@@ -46,7 +46,7 @@ func TestUnary(t *testing.T) {
 	}
 }
 
-// sweep returns the largest error of f, and the argument with that error.
+// sweep returns the largest error of f and the argument at which it occurs.
 func sweep(f mathtest.Unary32) (worst float64, at float32) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup

@@ -16,8 +16,8 @@ var (
 	number = regexp.MustCompile(`-?\d+`)
 )
 
-// sameFault reports whether a fault of the device is the panic of Go: the same line, the same kind,
-// and values that include those that Go prints.
+// sameFault reports whether a fault on the device matches Go's panic: the line and the kind must be
+// the same, and the device's values must include those that Go prints.
 func sameFault(host, device string) bool {
 	h, d := place.FindStringSubmatch(host), place.FindStringSubmatch(device)
 	if h == nil || d == nil || h[1] != d[1] {
@@ -38,7 +38,7 @@ func sameFault(host, device string) bool {
 	return true
 }
 
-// difference describes how two results differ, or is empty.
+// difference describes how two results differ. It returns "" if they do not.
 func difference(host, device randgo.Result) string {
 	switch {
 	case (host.Fault == "") != (device.Fault == ""), host.Fault != "" && !sameFault(host.Fault, device.Fault):

@@ -18,7 +18,7 @@ import (
 	"github.com/purecuda/cuda/ptx/num"
 )
 
-// notRandom are the operations that no random kernel has, and why.
+// notRandom lists the operations that do not occur in random kernels, with the reasons.
 var notRandom = map[ir.Op]string{
 	ir.OpUndef:    "only variables that no path reads have it; opt's TestRandom covers it",
 	ir.OpMulWideS: "no stage makes it yet; emit's tests cover it",
@@ -43,7 +43,7 @@ func library(path string) (source.Sources, error) {
 	return s, err
 }
 
-// lowered returns random kernels in the intermediate form.
+// lowered returns random kernels in the intermediate representation.
 func lowered(t *testing.T, first, end uint64, o lower.Options) *ir.Module {
 	t.Helper()
 	var kernels []*randgo.Kernel
@@ -62,13 +62,13 @@ func lowered(t *testing.T, first, end uint64, o lower.Options) *ir.Module {
 	return m
 }
 
-// variants are the attributes of operations that the random kernels must have.
+// variants lists the attributes of operations that must occur in the random kernels.
 func variants() []string {
 	var all []string
 	for op := ir.RMWAdd; op <= ir.RMWStore; op++ {
 		all = append(all, fmt.Sprint("atomic operation ", op))
 	}
-	for _, s := range []ir.Scope{ir.ScopeDevice, ir.ScopeBlock, ir.ScopeSystem} { // clusters need a target
+	for _, s := range []ir.Scope{ir.ScopeDevice, ir.ScopeBlock, ir.ScopeSystem} { // without ScopeCluster, which requires a target
 		all = append(all, fmt.Sprint("atomic scope ", s))
 	}
 	for o := ir.Relaxed; o <= ir.AcqRel; o++ {
@@ -124,7 +124,7 @@ func variant(v *ir.Value) []string {
 	return nil
 }
 
-// count counts the operations of a function by name, and their variants.
+// count counts the operations of a function and their variants, by name.
 func count(f *ir.Func) map[string]int {
 	n := map[string]int{}
 	for _, b := range f.Blocks {
@@ -143,8 +143,9 @@ func count(f *ir.Func) map[string]int {
 	return n
 }
 
-// Of 500 random kernels, at least 100 have each operation, as lowered or as optimised, and each pass
-// changes at least 100. Each variant of an operation occurs at least 5 times.
+// At least 100 of 500 random kernels must contain each operation, either after lowering or after
+// optimization, and each pass must change at least 100 kernels. Each variant of an operation must
+// occur at least 5 times.
 func TestRandomKernelsHaveAll(t *testing.T) {
 	n, seed := wanted(t)
 	n = max(n, 500)

@@ -13,7 +13,7 @@ import (
 	"github.com/purecuda/cuda/ptx/gpu"
 )
 
-// slice is a slice as a kernel's parameter.
+// slice has the memory layout of a slice in kernel parameters.
 type slice struct {
 	ptr      driver.CUdeviceptr
 	len, cap int64
@@ -23,7 +23,7 @@ func sliceOf[T any](b *driver.Buffer[T]) slice {
 	return slice{b.Ptr(), int64(b.Len()), int64(b.Len())}
 }
 
-// memory is what the kernels of a context read and write.
+// memory is the device memory that the kernels of a context read and write.
 type memory struct {
 	s     *driver.Stream
 	oi    *driver.Buffer[int64]
@@ -51,7 +51,7 @@ func alloc[T any](t testing.TB, c *driver.Context, like []T) *driver.Buffer[T] {
 
 func newMemory(t testing.TB, c *driver.Context) *memory {
 	t.Helper()
-	// The recursive functions need more than the 1 KiB that a thread has.
+	// Recursive functions need more stack than the default of 1 KiB per thread.
 	if err := c.SetLimit(cu.CU_LIMIT_STACK_SIZE, 16<<10); err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func newMemory(t testing.TB, c *driver.Context) *memory {
 		alloc(t, c, d.II), alloc(t, c, d.IL), alloc(t, c, d.IB), alloc(t, c, d.IS), alloc(t, c, d.FS), alloc(t, c, d.FD)}
 }
 
-// run runs a kernel on the data of a seed.
+// run runs a kernel on the data for a seed.
 func (m *memory) run(k *driver.Kernel, seed uint64) (randgo.Result, error) {
 	d := randgo.NewData(seed)
 	err := errors.Join(m.oi.CopyFrom(d.OI), m.of.CopyFrom(d.OF), m.og.CopyFrom(d.OG), m.cells.CopyFrom(d.Cells), m.wide.CopyFrom(d.Wide), m.ii.CopyFrom(d.II),
@@ -90,7 +90,7 @@ func (m *memory) run(k *driver.Kernel, seed uint64) (randgo.Result, error) {
 	return randgo.Result{Outputs: d.Outputs()}, err
 }
 
-// faultText is the text of a fault in the form of randgo.Result, with what Go prints.
+// faultText formats a fault like the panics in randgo.Result, with the values that Go prints.
 func faultText(f *driver.KernelFault) string {
 	return fmt.Sprintf("%s:%d: %s %v %s", filepath.Base(f.File), f.Line, f.Kind, f.Values, f.Message)
 }

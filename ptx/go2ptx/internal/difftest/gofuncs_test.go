@@ -22,17 +22,18 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/randgo"
 )
 
-// goFiles are the files of the Go team's test data that have functions of numbers, and the least
-// number of such functions. Those of short_test.go assign a package-level variable.
+// goFiles lists the files of the Go team's test data that contain functions of numbers, with the
+// minimum number of such functions. The file short_test.go is not listed, because its functions
+// assign to a package-level variable.
 var goFiles = map[string]int{
 	"arithBoundary_test.go": 40, "arithConst_test.go": 800, "arith_test.go": 130, "break_test.go": 15, "cmpConst_test.go": 900, "cmp_test.go": 2,
 	"compound_test.go": 2, "ctl_test.go": 3, "divbyzero_test.go": 1, "fp_test.go": 75, "regalloc_test.go": 2,
 }
 
-const inputs = 48 // of a function
+const inputs = 48 // inputs per function
 
-// words makes the inputs of a function. Conversions from floats to integers get small numbers,
-// because Go leaves the others open.
+// words returns the inputs of a function. The inputs of conversions from float to integer are small
+// numbers, because Go does not specify the results for others.
 func words(f gofuncs.Func, seed uint64) []uint64 {
 	r := rand.New(rand.NewPCG(seed, 3))
 	odd := []uint64{0, 1, 2, 3, math.MaxUint64, 1 << 63, 1<<63 - 1, 1<<31 - 1, 1 << 31, 127, 128, 255, 1 << 15, math.MaxUint32, 64, 63}
@@ -67,9 +68,9 @@ func words(f gofuncs.Func, seed uint64) []uint64 {
 	return in
 }
 
-// goOutcome is what Go does with the inputs of a function.
+// goOutcome records the results of a function in Go, for all inputs.
 type goOutcome struct {
-	Skip []uint8 // 1 where the function panics
+	Skip []uint8 // 1 for inputs at which the function panics
 	Out  []uint64
 }
 
@@ -127,7 +128,7 @@ func goroot(t *testing.T) string {
 	return strings.TrimSpace(string(out))
 }
 
-// functions are those of a file with their inputs and what Go does with them.
+// functions contains the functions of a file, their inputs, and their results in Go.
 type functions struct {
 	File string
 	PTX  []byte
@@ -140,7 +141,7 @@ type function struct {
 	Want goOutcome
 }
 
-// inGo compiles the functions of a file and runs them in Go.
+// inGo compiles the functions of a file with Go and runs them.
 func inGo(t *testing.T, f *gofuncs.File, name string) functions {
 	t.Helper()
 	var table strings.Builder
@@ -170,8 +171,8 @@ func inGo(t *testing.T, f *gofuncs.File, name string) functions {
 	return out
 }
 
-// The functions with which the Go team tests its compiler must give the same results on a device.
-// With [Save] they are also written there, for TestSavedFunctions.
+// The functions with which the Go team tests its compiler must have the same results on a device.
+// If [Save] is set, the results are also saved for TestSavedFunctions.
 func TestGoFunctions(t *testing.T) {
 	if err := randgo.Usable(); err != nil {
 		t.Skip(err)
@@ -202,7 +203,8 @@ func TestGoFunctions(t *testing.T) {
 
 const savedFunctions = "functions.saved"
 
-// TestSavedFunctions runs functions that TestGoFunctions saved, on a machine without Go.
+// TestSavedFunctions runs the functions that TestGoFunctions has saved, for use on a machine
+// without Go.
 func TestSavedFunctions(t *testing.T) {
 	dir := os.Getenv(Save)
 	if dir == "" {
@@ -240,7 +242,7 @@ func onDevices(t *testing.T, all []functions) {
 	})
 }
 
-// goFunction compares a function's results, and returns how many there are.
+// goFunction compares the results of a function and returns their number.
 func goFunction(t *testing.T, c *driver.Context, mod *driver.Module, fn function) int {
 	t.Helper()
 	in, want := fn.In, fn.Want

@@ -19,25 +19,27 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/randgo"
 )
 
-// Kernels is an environment variable with the number of random kernels, and optionally the first
-// seed after a colon:
+// Kernels is the name of an environment variable that sets the number of random kernels and,
+// optionally, the first seed after a colon:
 //
 //	PURECUDA_RANDOM_KERNELS=100000 go test -timeout 3h -run TestRandomKernels ./ptx/go2ptx/internal/difftest
 const Kernels = "PURECUDA_RANDOM_KERNELS"
 
-// HostResults is an environment variable with a folder that keeps the results of Go, so that a later
-// run with the same kernels needs none.
+// HostResults is the name of an environment variable that specifies a folder in which Go's results
+// are kept. A later run with the same kernels uses them instead of running the kernels in Go again.
 const HostResults = "PURECUDA_HOST_RESULTS"
 
-// stopAtFirst is an environment variable that ends TestRandomKernels after the first wrong kernel.
+// stopAtFirst is the name of an environment variable that makes TestRandomKernels end after the
+// first wrong kernel.
 const stopAtFirst = "PURECUDA_RANDOM_STOP"
 
-// perFile is how many kernels a file has. Each file is compiled by Go and for the device.
+// perFile is the number of kernels in a file. Each file is compiled both with Go and for the
+// device.
 var perFile uint64 = 100
 
 func init() {
 	if os.Getenv(stopAtFirst) != "" {
-		perFile = 25 // most errors are found sooner
+		perFile = 25 // smaller files, because most errors are found early
 	}
 }
 
@@ -58,7 +60,8 @@ func wanted(t *testing.T) (n int, seed uint64) {
 	return n, seed
 }
 
-// targets are the lowest architectures of batches. Each lets the compiler use other instructions.
+// targets lists the target architectures of successive batches. The compiler uses different
+// instructions for each of them.
 var targets = []string{"", "sm_70", "sm_80", "sm_90"}
 
 func compile(name, text string, cfg go2ptx.Config) (*go2ptx.Output, error) {
@@ -66,8 +69,8 @@ func compile(name, text string, cfg go2ptx.Config) (*go2ptx.Output, error) {
 	return go2ptx.Compile(cfg)
 }
 
-// batch is the kernels of a file that are compiled together: those that may fuse multiplications and
-// additions, or the others.
+// batch is a set of kernels that are compiled together: either those of a file whose
+// multiplications and additions may be fused, or the others.
 type batch struct {
 	seeds   []uint64
 	kernels []*randgo.Kernel
@@ -75,7 +78,7 @@ type batch struct {
 	ptx     []byte
 }
 
-// newBatches generates kernels, runs them as Go, and compiles them.
+// newBatches generates kernels, runs them in Go, and compiles them for the device.
 func newBatches(t *testing.T, first, end uint64) []*batch {
 	t.Helper()
 	kernels := generate(first, end)
@@ -112,7 +115,7 @@ func compiled(kernels []*randgo.Kernel, first uint64) (all []*batch, err error) 
 		for i, k := range kernels {
 			if k.Fuses == fuses {
 				b.seeds, b.kernels = append(b.seeds, first+uint64(i)), append(b.kernels, k)
-			} else { // the lines stay the same, because faults name them
+			} else { // keeps the line numbers, because faults contain them
 				text = strings.Replace(text, fmt.Sprintf("//gpu:kernel block=%d\nfunc %s(", randgo.Block, k.Name), "//\nfunc "+k.Name+"(", 1)
 			}
 		}
@@ -128,7 +131,7 @@ func compiled(kernels []*randgo.Kernel, first uint64) (all []*batch, err error) 
 	return all, nil
 }
 
-// hostResults runs the kernels as Go, or reads what an earlier run kept.
+// hostResults runs the kernels in Go, or reads the results that an earlier run has kept.
 func hostResults(t *testing.T, kernels []*randgo.Kernel, first uint64) []randgo.Result {
 	t.Helper()
 	text := randgo.File("random", kernels)
@@ -154,7 +157,7 @@ func hostResults(t *testing.T, kernels []*randgo.Kernel, first uint64) []randgo.
 	return host
 }
 
-// Random kernels must give the same bits and the same faults on a device as in Go.
+// Random kernels must produce the same bits and the same faults on a device as in Go.
 func TestRandomKernels(t *testing.T) {
 	if err := randgo.Usable(); err != nil {
 		t.Skip(err)
@@ -178,11 +181,11 @@ func TestRandomKernels(t *testing.T) {
 	})
 }
 
-// tally counts kernels.
+// tally counts kernels by outcome.
 type tally struct{ kernels, faults, converge, wrong int }
 
-// timed ends the process if TestSeededErrors runs it and a kernel takes a thousand times as long as
-// others.
+// timed runs a kernel. If TestSeededErrors runs this test and the kernel takes a thousand times as
+// long as others, timed ends the process.
 func (a *tally) timed(run func() (randgo.Result, error), name string) (randgo.Result, error) {
 	if os.Getenv(stopAtFirst) != "" {
 		defer time.AfterFunc(20*time.Second, func() {
@@ -193,7 +196,7 @@ func (a *tally) timed(run func() (randgo.Result, error), name string) (randgo.Re
 	return run()
 }
 
-// run runs a batch on a device.
+// run runs a batch on a device and compares the results.
 func (a *tally) run(t *testing.T, c *driver.Context, m *memory, b *batch) {
 	mod, err := c.LoadModule(b.ptx)
 	if err != nil {

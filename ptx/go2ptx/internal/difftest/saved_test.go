@@ -18,11 +18,13 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/randgo"
 )
 
-// Save is an environment variable with a folder. TestRandomKernels and TestGoFunctions write Go's
-// results there. TestSavedKernels and TestSavedFunctions compare with them on a machine without Go.
+// Save is the name of an environment variable that specifies a folder. TestRandomKernels and
+// TestGoFunctions write Go's results to it. TestSavedKernels and TestSavedFunctions read them, on a
+// machine without Go.
 const Save = "PURECUDA_SAVED_KERNELS"
 
-// saved has, for each kernel from a seed on, Go's panic or the hash of its outputs.
+// saved contains, for each of a series of kernels, Go's panic or a hash of its outputs. First is
+// the first seed.
 type saved struct {
 	First uint64
 	Want  []string
@@ -50,8 +52,8 @@ func want(r randgo.Result) string {
 	return fmt.Sprintf("%x", sha256.Sum256(r.Outputs))
 }
 
-// assembled returns what ptxas makes of the text for a GPU. Without ptxas it returns the text, and the
-// driver then compiles it.
+// assembled returns the text, compiled by ptxas for the device. Without ptxas, it returns the text
+// itself, which the driver then compiles.
 func assembled(t *testing.T, d driver.Device, text []byte, flags ...string) ([]byte, error) {
 	t.Helper()
 	ptxas, err := exec.LookPath("ptxas")
@@ -73,8 +75,8 @@ func assembled(t *testing.T, d driver.Device, text []byte, flags ...string) ([]b
 	return os.ReadFile(out)
 }
 
-// TestSavedKernels compares kernels with the results that TestRandomKernels saved. Only the device's
-// work is done one kernel at a time.
+// TestSavedKernels compares kernels with the results that TestRandomKernels has saved. Kernels run
+// on the device one at a time. The rest of the work is done in parallel.
 func TestSavedKernels(t *testing.T) {
 	dir := os.Getenv(Save)
 	if dir == "" {
@@ -113,7 +115,7 @@ func TestSavedKernels(t *testing.T) {
 	})
 }
 
-// replay runs kernels on a device.
+// replay runs saved kernels on a device.
 type replay struct {
 	c                                *driver.Context
 	lock                             sync.Mutex
@@ -162,8 +164,8 @@ func (a *replay) run(t *testing.T, b *batch, s saved) {
 	}
 }
 
-// unoptimized says what a kernel with wrong results does if ptxas does not optimize, and writes the
-// results beside Go's.
+// unoptimized describes how a kernel with wrong results behaves without ptxas's optimizer. It
+// writes the results to a file beside Go's.
 func (a *replay) unoptimized(t *testing.T, b *batch, seed uint64, wrong randgo.Result) string {
 	t.Helper()
 	name := fmt.Sprintf("k%d", seed)

@@ -17,12 +17,13 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/randgo"
 )
 
-// Seeded is an environment variable that makes TestSeededErrors build the compiler with errors. Its
-// value is the number of random kernels for each error, and optionally the errors after a colon, as
-// in 400:3,10-19. On a slow machine, give go test a long timeout.
+// Seeded is the name of an environment variable that makes TestSeededErrors build the compiler with
+// seeded errors. Its value is the number of random kernels for each error and, optionally, the
+// errors to seed after a colon, as in 400:3,10-19. On a slow machine, run go test with a long
+// timeout.
 const Seeded = "PURECUDA_SEEDED_ERRORS"
 
-// seeded is an error for the compiler.
+// seeded is an error to seed into the compiler.
 type seeded struct {
 	n          int
 	file, what string
@@ -57,7 +58,7 @@ func readSeeded(t *testing.T, name string) []seeded {
 	return all
 }
 
-// apply returns the text of the file with the error.
+// apply returns the text of the file with the error in it.
 func (e seeded) apply() (string, error) {
 	b, err := os.ReadFile(filepath.Join("..", e.file))
 	if err != nil {
@@ -69,7 +70,7 @@ func (e seeded) apply() (string, error) {
 	return strings.Replace(string(b), e.old, e.new, 1), nil
 }
 
-// The list has at least 150 different errors, and each still fits the compiler's source.
+// There must be at least 150 different errors, and each must still apply to the compiler's source.
 func TestSeededErrorsApply(t *testing.T) {
 	all := readSeeded(t, "seeded.txt")
 	if len(all) < 150 {
@@ -88,7 +89,8 @@ func TestSeededErrorsApply(t *testing.T) {
 	}
 }
 
-// Each error is caught: random kernels give wrong results, or the compiler itself fails.
+// Each error must be caught: either random kernels compute wrong results, or the compiler itself
+// fails.
 func TestSeededErrors(t *testing.T) {
 	text := os.Getenv(Seeded)
 	if text == "" {
@@ -121,7 +123,8 @@ func TestSeededErrors(t *testing.T) {
 	t.Logf("%d of %d caught", caught, len(all))
 }
 
-// choose returns the errors of a list of numbers and ranges, or all.
+// choose returns the errors selected by a list of numbers and ranges. Without a list, it returns
+// all errors.
 func choose(t *testing.T, all []seeded, list string) []seeded {
 	t.Helper()
 	if list == "" {
@@ -148,7 +151,7 @@ var (
 	ranKernels  = regexp.MustCompile(`(\d+) kernels, `)
 )
 
-// run builds the test with the error and runs it, and describes how the error was caught.
+// run builds the test with the error, runs it, and describes how the error was caught.
 func (e seeded) run(t *testing.T, dir, results, kernels string) (how string, caught bool) {
 	t.Helper()
 	args := []string{"test", "-c", "-vet=off", "-o", filepath.Join(dir, "mutant.test")}
@@ -205,7 +208,7 @@ func short(s string) string {
 	return s
 }
 
-// firstLine returns the first line of a failed test that says why.
+// firstLine returns the first line of a failed test's output that contains a reason.
 func firstLine(out string) string {
 	for line := range strings.Lines(out) {
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "===") && !strings.HasPrefix(line, "---") {

@@ -28,7 +28,7 @@ type P struct {
 	E bool
 }
 
-// W is a parameter with views of inputs.
+// W is the type of a parameter that contains views of the inputs.
 type W struct {
 	A int8
 	V gpu.View[int32]
@@ -61,7 +61,7 @@ var oddInts = []int64{0, 1, -1, 2, -2, math.MinInt64, math.MaxInt64, math.MinInt
 
 var oddFloats = []float64{0, math.Copysign(0, -1), 1, -1, 0.5, math.Inf(1), math.Inf(-1), math.NaN(), 1e-45, -1e-42, 1e38, 3.4e38, 1e300, 5e-324, 1.5, 2.5, -0.5, 16777217, 2147483648, 1e19}
 
-// NewData makes the inputs of a seed. Outputs are zero.
+// NewData returns the inputs for a seed. The outputs are zero.
 func NewData(seed uint64) *Data {
 	r := rand.New(rand.NewPCG(seed, 77))
 	i := func() int64 {
@@ -97,19 +97,19 @@ func NewData(seed uint64) *Data {
 	return d
 }
 
-// The matrix of the views has Rows rows of Cols elements, Stride elements apart.
+// The views' matrix has Rows rows of Cols elements. The rows are Stride elements apart.
 const (
 	Rows   = 5
 	Cols   = 7
 	Stride = 9
 )
 
-// Views returns the parameter with views for plain Go.
+// Views returns the parameter with the views, for use in plain Go.
 func (d *Data) Views() W {
 	return W{int8(d.N), gpu.ViewOf(d.II), gpu.View2DOf(d.FD, Rows, Cols, Stride), int16(d.M)}
 }
 
-// Outputs are the bytes of what a kernel wrote. All NaNs are the same.
+// Outputs returns the bytes that a kernel has written, with all NaNs mapped to the same bits.
 func (d *Data) Outputs() []byte {
 	b := make([]byte, 0, len(d.OI)*8+len(d.OF)*8+len(d.OG)*4+len(d.Cells)*4+len(d.Wide)*8)
 	for _, v := range d.OI {
@@ -136,13 +136,13 @@ func (d *Data) Outputs() []byte {
 	return b
 }
 
-// Result is the outcome of a kernel: its outputs, or a fault and no outputs.
+// Result is the outcome of a kernel: its outputs, or a fault without outputs.
 type Result struct {
-	Fault   string // empty, or "line: text"
+	Fault   string // "line: text", or empty if there was no fault
 	Outputs []byte
 }
 
-// WriteTo writes the result with lengths before its parts.
+// WriteTo writes the result in a binary format in which each part is preceded by its length.
 func (r Result) WriteTo(w io.Writer) (int64, error) {
 	b := binary.LittleEndian.AppendUint32(nil, uint32(len(r.Fault)))
 	b = append(b, r.Fault...)
@@ -151,7 +151,7 @@ func (r Result) WriteTo(w io.Writer) (int64, error) {
 	return int64(n), err
 }
 
-// ReadResult reads what WriteTo wrote.
+// ReadResult reads a result in the format of WriteTo.
 func ReadResult(r io.Reader) (Result, error) {
 	part := func() ([]byte, error) {
 		var n [4]byte

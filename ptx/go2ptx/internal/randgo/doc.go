@@ -1,31 +1,34 @@
-// Package randgo writes random kernels in Go, to compare the compiler with Go itself.
+// Package randgo generates random kernels in Go, which serve to compare the compiler with Go
+// itself.
 //
-// A kernel never depends on an order that Go or the GPU leaves open. Threads write to their own
-// elements. Atomic operations on elements that threads share commute, and their old values are not
-// used. Only one thread can fault, after the last barrier. What memory holds after a fault is not
-// compared.
+// The results of a kernel never depend on an order that Go or the GPU does not specify. Threads
+// write only to their own elements. Atomic operations on shared elements commute, and the old
+// values that they return are not used. Only one thread can fault, and only after the last barrier.
+// The contents of memory after a fault are not compared.
 package randgo
 
 import "math/rand/v2"
 
-// Signature is what follows the name of each kernel.
+// Signature is the signature of every kernel, which follows its name.
 const Signature = `(t gpu.Thread, oi []int64, of []float64, og []float32, cells []int32, wide []uint64, ` +
 	`ii []int32, il []int64, ib []uint8, is []int16, fs []float32, fd []float64, p P, n int, m uint32, x float32, y float64, w W)`
 
-// Kernel is the text of a kernel and of what it calls.
+// Kernel is the source of a kernel and of the functions it calls.
 type Kernel struct {
 	Name string
 	Text string
-	// Faults means that thread FaultThread can fault.
+	// Faults is set if thread FaultThread can fault.
 	Faults bool
-	// Converges means that it has barriers, shuffles, atomics and loops with counts per thread.
+	// Converges is set if the kernel contains barriers, shuffles, atomics, and loops whose number
+	// of iterations differs between threads.
 	Converges bool
-	// Fuses means that its results are the same where multiplications and additions are fused.
+	// Fuses is set if the results are the same whether or not multiplications and additions are
+	// fused.
 	Fuses bool
-	Uses  map[string]int // language constructs, for coverage
+	Uses  map[string]int // number of uses of each language construct, for coverage
 }
 
-// Prelude declares what the kernels of a file share.
+// Prelude contains the declarations that the kernels of a file share.
 const Prelude = `
 type vec struct{ x, y, z float32 }
 
@@ -210,7 +213,7 @@ var waves = [...]float32{0.5, -1.25, 3, 1e-3, 7.75, -0}
 var boxes = [3]R{{1, -2}, {250, 1 << 40}, {7, -7}}
 `
 
-// New writes a kernel. The same seed gives the same text.
+// New generates a kernel. The same seed always results in the same kernel.
 func New(name string, seed uint64) *Kernel {
 	g := &gen{r: rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15)), k: &Kernel{Name: name, Uses: map[string]int{}}, name: name}
 	g.kernel()

@@ -2,8 +2,8 @@ package randgo
 
 import "fmt"
 
-// raw is an element of the inputs that differs between threads, as a number of the type. A quarter of
-// the inputs are limits of types, so that some threads have one.
+// raw returns an expression of type t: an element of the inputs that differs between threads. A
+// quarter of the inputs are limits of types, so some threads get such a limit.
 func (g *gen) raw(t typ) string {
 	at := fmt.Sprintf("[uint(g*%d+%d)%%%d]", 1+g.n(9), g.n(Inputs), Inputs)
 	switch {
@@ -26,10 +26,11 @@ func (g *gen) raw(t typ) string {
 	return fmt.Sprintf("%s(%s%s)", t, pick(g, []string{"ii", "il"}), at)
 }
 
-// few is a number of the type from 0 to mask, so that two of them are often equal.
+// few returns an expression of type t whose value is from 0 to mask. For a small mask, two such
+// values are often equal.
 func (g *gen) few(t typ, mask int) string { return fmt.Sprintf("(%s & %d)", g.raw(t), mask) }
 
-// either is a condition that differs between threads.
+// either returns a condition that differs between threads.
 func (g *gen) either() string {
 	switch g.n(3) {
 	case 0:
@@ -40,7 +41,7 @@ func (g *gen) either() string {
 	return fmt.Sprintf("%s != 0", g.few("int64", 1))
 }
 
-// tell adds the variables to the sum of the thread, and to the scope.
+// tell adds the variables to the thread's checksum and to the scope.
 func (g *gen) tell(t typ, names ...string) {
 	for _, v := range names {
 		switch t {
@@ -55,8 +56,9 @@ func (g *gen) tell(t typ, names ...string) {
 	}
 }
 
-// edge writes a computation whose result shows an error at the limits of a type or a range. It uses
-// the thread's inputs directly, so that some threads are at the limit and others are not.
+// edge generates a computation whose result is wrong if the compiler makes a mistake at the limits of a
+// type or a range. The computation uses the thread's inputs directly, so that some threads are at the
+// limit and others are not.
 func (g *gen) edge() {
 	pick(g, []func(){g.overflow, g.chosenRange, g.chosenRange, g.extended, g.quotients, g.compareTwice, g.compareTwice, g.compareTwice,
 		g.lowerBound, g.unsignedFirst, g.counter, g.farShifts, g.constantFirst, g.unordered, g.twoModes, g.bothWays, g.divisions, g.exactly,
@@ -89,7 +91,7 @@ func (g *gen) chosenRange() {
 	g.line("%s := %s", v, low)
 	if g.chance(50) {
 		g.line("if %s { %s = %s }", g.either(), v, wide)
-	} else { // with a condition that is not computed again
+	} else { // the condition is computed only once
 		g.line("if %s { %s = %s } else { %s += %s }", g.either(), v, wide, v, g.few(t, 1))
 	}
 	g.line("%s := %s * 3", w, v)
@@ -132,7 +134,8 @@ func (g *gen) quotients() {
 
 var comparisons = []string{"<", "<=", ">", ">=", "==", "!="}
 
-// compareTwice compares numbers that are often equal in each of several branches, and as values.
+// compareTwice compares two numbers that are often equal. It compares them again in each branch, and
+// uses the result of a comparison as a value.
 func (g *gen) compareTwice() {
 	g.use("comparison of small numbers in the branch of another")
 	t := pick(g, ints)
@@ -210,13 +213,13 @@ func (g *gen) constantFirst() {
 	g.tell(t, v)
 }
 
-// unordered negates comparisons of floats, of which some are NaN.
+// unordered negates comparisons of floats, some of which are NaN.
 func (g *gen) unordered() {
 	g.use("negated comparison of floats")
 	t := pick(g, floats)
 	x, y, ok, v := g.fresh("v"), g.fresh("v"), g.fresh("ok"), g.fresh("v")
 	g.line("%s, %s := %s, %s", x, y, g.raw(t), g.raw(t))
-	if g.chance(50) { // as often NaN as not
+	if g.chance(50) { // make NaN more frequent
 		g.line("if %s { %s *= %s - %s }", g.either(), x, y, y)
 		g.line("%s /= %s - %s", pick(g, []string{x, y}), x, x)
 	}
@@ -224,7 +227,7 @@ func (g *gen) unordered() {
 	if g.chance(50) {
 		g.line("%s := !(%s %s %s)", ok, x, pick(g, comparisons), y)
 		g.line("if %s != (%s) { %s += 3 }", ok, g.either(), v)
-	} else { // the condition of a choice is a negation
+	} else { // a negated comparison selects the value
 		g.line("%s := true", ok)
 		g.line("if %s %s %s { %s = false }", x, pick(g, comparisons), y, ok)
 	}
@@ -232,7 +235,7 @@ func (g *gen) unordered() {
 	g.tell("int32", v)
 }
 
-// twoModes computes the same with two rounding modes.
+// twoModes performs one operation with two rounding modes.
 func (g *gen) twoModes() {
 	g.use("one operation with two rounding modes")
 	t := pick(g, floats)
@@ -260,7 +263,7 @@ func (g *gen) bothWays() {
 	g.tell(t, v, w)
 }
 
-// divisions divides multiples of a constant, and numbers beside them.
+// divisions divides multiples of a constant, and their neighbors, by the constant.
 func (g *gen) divisions() {
 	g.use("division of a multiple of a constant")
 	t := pick(g, []typ{"uint32", "uint16", "uint8", "int32", "int"})
@@ -271,7 +274,8 @@ func (g *gen) divisions() {
 	g.tell(t, v, w)
 }
 
-// exactly adds to products that a conversion rounds, to sums of the same size.
+// exactly adds to and subtracts from a product that a conversion rounds, so it must not be fused
+// into an FMA.
 func (g *gen) exactly() {
 	g.use("rounded product and sum")
 	t := pick(g, floats)
@@ -281,7 +285,7 @@ func (g *gen) exactly() {
 	g.tell(t, v)
 }
 
-// wideCount shifts by counts whose lower half is small.
+// wideCount shifts by 64-bit counts whose lower half is small.
 func (g *gen) wideCount() {
 	g.use("shift by a count beyond 32 bits")
 	t := pick(g, ints)
@@ -292,7 +296,7 @@ func (g *gen) wideCount() {
 	g.tell(t, v)
 }
 
-// saturating converts floats beyond the limits of integers.
+// saturating converts floats that may be outside the range of the integer type.
 func (g *gen) saturating() {
 	g.use("conversion that saturates")
 	t, f := pick(g, []typ{"int8", "int16", "int16", "uint8", "uint16", "int32", "uint32", "int64", "uint64"}), pick(g, floats)
@@ -303,7 +307,7 @@ func (g *gen) saturating() {
 }
 
 func (g *gen) complexProduct() {
-	if g.k.Fuses { // the parts of a product could be fused
+	if g.k.Fuses { // results must not depend on fusing, but the parts of a complex product could be fused
 		g.exactly()
 		return
 	}
@@ -317,7 +321,7 @@ func (g *gen) complexProduct() {
 	g.tell(t, v, w)
 }
 
-// ties converts to 16-bit floats what is halfway between two of them.
+// ties rounds to 16 bits numbers that are halfway between two 16-bit floats.
 func (g *gen) ties() {
 	g.use("tie between two 16-bit floats")
 	v, w := g.fresh("v"), g.fresh("v")

@@ -2,7 +2,7 @@ package randgo
 
 import "fmt"
 
-// atom is an expression of the type that is no constant.
+// atom returns a simple, non-constant expression of type t.
 func (g *gen) atom(t typ) string {
 	if g.chance(35) {
 		if s, ok := g.element(t); ok {
@@ -22,7 +22,7 @@ func (g *gen) atom(t typ) string {
 	return g.convert(v.name, v.t, t)
 }
 
-// element is an element of an array in scope, at an index inside it.
+// element returns an element of an array in scope, at an index that is in range.
 func (g *gen) element(t typ) (string, bool) {
 	var of []array
 	for _, a := range g.arrays {
@@ -37,7 +37,7 @@ func (g *gen) element(t typ) (string, bool) {
 	return fmt.Sprintf("%s[%s]", a.name, g.inside(a)), true
 }
 
-// inside is an index that is in range.
+// inside returns an index that is in range for an array.
 func (g *gen) inside(a array) string {
 	i := g.index()
 	switch {
@@ -52,7 +52,7 @@ func (g *gen) inside(a array) string {
 
 func (g *gen) asUint(s string) string { return "uint(" + s + ")" }
 
-// index is an integer expression that is cheap.
+// index returns a cheap integer expression.
 func (g *gen) index() string {
 	var of []variable
 	for _, v := range g.vars {
@@ -74,7 +74,7 @@ func (g *gen) index() string {
 	return s
 }
 
-// convert writes the conversion of a value that is no constant.
+// convert returns a conversion of a non-constant value.
 func (g *gen) convert(s string, from, to typ) string {
 	switch {
 	case from == to:
@@ -103,8 +103,8 @@ func (g *gen) constant(t typ) string {
 	return pick(g, []string{"1", "2", "3", "5", "7", "10", "31", "100", "127", "255", "0"})
 }
 
-// expr is an expression of the type. Its value may be anything, but never depends on what Go
-// leaves to the implementation.
+// expr returns an expression of type t. Its value can be anything, but never depends on
+// implementation-defined behavior of Go.
 func (g *gen) expr(t typ, depth int) string {
 	if depth <= 0 || g.chance(12) {
 		return g.atom(t)
@@ -245,7 +245,7 @@ func (g *gen) shift(a string, t typ, depth int) string {
 	}
 }
 
-// bits calls a function of math/bits.
+// bits returns a call of a function of math/bits.
 func (g *gen) bits(t typ, a string) string {
 	f := pick(g, []string{"LeadingZeros", "TrailingZeros", "OnesCount", "Len", "Reverse", "ReverseBytes", "RotateLeft"})
 	width := pick(g, []string{"8", "16", "32", "64"})
@@ -259,7 +259,7 @@ func (g *gen) bits(t typ, a string) string {
 	return fmt.Sprintf("%s(bits.%s%s(uint%s(%s)))", t, f, width, width, a)
 }
 
-// call calls a function of the prelude or a generated one.
+// call returns a call of a function of the prelude or of a generated function.
 func (g *gen) call(t typ, depth int) string {
 	switch g.n(14) {
 	case 8, 9, 10:
@@ -309,7 +309,7 @@ func (g *gen) call(t typ, depth int) string {
 	return g.atom(t)
 }
 
-// cond is a condition.
+// cond returns a condition.
 func (g *gen) cond(depth int) string {
 	if depth > 0 {
 		switch g.n(6) {
@@ -333,7 +333,8 @@ func (g *gen) cond(depth int) string {
 	return fmt.Sprintf("(%s %s %s)", g.expr(t, depth), op, g.operand(t, depth-1))
 }
 
-// nearLimit is a comparison of a number that has a known range with a limit of that range.
+// nearLimit returns a comparison of a number that has a known range with a number near a limit of
+// that range.
 func (g *gen) nearLimit() string {
 	g.use("comparison near the limit of a range")
 	op := pick(g, []string{"<", "<=", ">", ">=", "==", "!="})
@@ -396,7 +397,8 @@ func (g *gen) nearLimit() string {
 	return fmt.Sprintf("(uint(%s)/%d %s %d)", g.narrow("uint8"), n, op, 255/n-g.n(2))
 }
 
-// narrow is a number whose type is narrower than the register, often just converted to it.
+// narrow returns a number whose type is narrower than its register. Often the number was just
+// converted to that type.
 func (g *gen) narrow(t typ) string {
 	if g.chance(60) {
 		return fmt.Sprintf("%s(%s)", t, g.atom(pick(g, []typ{"int32", "uint32", "int64", "uint64"})))

@@ -2,9 +2,9 @@ package randgo
 
 import "fmt"
 
-// faultOf writes a statement that can fault.
+// faultOf generates a statement that can fault.
 func (g *gen) faultOf(kind int) {
-	a := pick(g, g.arrays[:4]) // integers: Go leaves float to integer open outside of the range
+	a := pick(g, g.arrays[:4]) // only integers, because Go does not specify out-of-range conversions from float to integer
 	switch kind {
 	case 0:
 		g.use("fault index")

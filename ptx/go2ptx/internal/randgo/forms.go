@@ -2,13 +2,13 @@ package randgo
 
 import "fmt"
 
-// form writes a form of the language that the other statements do not have.
+// form generates a language construct that other generators do not produce.
 func (g *gen) form() {
 	pick(g, []func(){g.typedRange, g.rangeLabels, g.made, g.wideTies, g.wideTies, g.texts, g.complexQuotient, g.zeroRounded, g.overflowingCounter, g.twoLatches,
 		g.equalFloats, g.nilOrShared, g.switchOnVariables})()
 }
 
-// typedRange ranges over numbers of all integer types, of which some are large or negative.
+// typedRange ranges over a number of any integer type. Some of these numbers are large or negative.
 func (g *gen) typedRange() {
 	g.use("range over a number of a type")
 	t := pick(g, ints)
@@ -21,7 +21,7 @@ func (g *gen) typedRange() {
 	g.tell("int64", v)
 }
 
-// rangeLabels leaves ranges over functions by labels.
+// rangeLabels breaks or continues an outer loop, by its label, from a range over a function.
 func (g *gen) rangeLabels() {
 	g.use("range over a function with a label")
 	l, i, j, v := g.fresh("L"), g.fresh("i"), g.fresh("j"), g.fresh("v")
@@ -42,7 +42,7 @@ func (g *gen) rangeLabels() {
 	g.tell("int", v)
 }
 
-// made writes variables of make and new.
+// made generates variables that are allocated by make and new.
 func (g *gen) made() {
 	g.use("make and new")
 	t := g.anyType()
@@ -59,7 +59,8 @@ func (g *gen) made() {
 	g.tell(t, v, w)
 }
 
-// wideTies rounds to 16-bit floats what is near a tie by less than a wider float can tell.
+// wideTies rounds numbers to 16-bit floats that are so close to a tie that rounding them to a wider
+// float first would give the tie itself.
 func (g *gen) wideTies() {
 	g.use("almost a tie between two 16-bit floats")
 	h, odd := "num.BF16", fmt.Sprintf("(%s|1) + 256", g.few("int", 127))
@@ -89,7 +90,7 @@ func (g *gen) wideTies() {
 }
 
 func (g *gen) complexQuotient() {
-	if g.k.Fuses { // products in it could be fused
+	if g.k.Fuses { // the products in a complex quotient could be fused
 		g.wideTies()
 		return
 	}
@@ -102,7 +103,7 @@ func (g *gen) complexQuotient() {
 	g.tell(f, v, w)
 }
 
-// zeroRounded adds, subtracts, multiplies and divides by 0 and 1 with rounding modes.
+// zeroRounded adds or subtracts 0, and multiplies or divides by a small integer, with a rounding mode.
 func (g *gen) zeroRounded() {
 	g.use("rounding mode beside 0 or 1")
 	t := pick(g, floats)
@@ -115,7 +116,7 @@ func (g *gen) zeroRounded() {
 	g.tell(t, v, w)
 }
 
-// overflowingCounter counts beyond the largest number.
+// overflowingCounter generates a loop whose counter exceeds the largest number of its type.
 func (g *gen) overflowingCounter() {
 	g.use("counter that overflows")
 	t, limit := pick(g, []typ{"int32", "int", "int64", "int32"}), "1<<31 - 1"
@@ -132,7 +133,7 @@ func (g *gen) overflowingCounter() {
 	g.tell("int", v)
 }
 
-// twoLatches changes a counter on two ways back to the start of its loop.
+// twoLatches generates a loop with two back edges, each of which changes the counter in its own way.
 func (g *gen) twoLatches() {
 	g.use("loop with two ways back")
 	t := pick(g, []typ{"int", "int32", "int64"})
@@ -151,7 +152,7 @@ func (g *gen) twoLatches() {
 	g.tell(t, v)
 }
 
-// equalFloats compares values with parts that are NaN or zeros of both signs.
+// equalFloats compares arrays and complex numbers whose parts may be NaN, +0 or -0.
 func (g *gen) equalFloats() {
 	g.use("comparison of values with floats")
 	t := pick(g, floats)
@@ -166,7 +167,8 @@ func (g *gen) equalFloats() {
 	g.tell("int", v)
 }
 
-// nilOrShared compares pointers to the start of shared and of local memory with nil.
+// nilOrShared compares pointers to shared and local memory with nil. The memory may begin at address 0
+// of its state space.
 func (g *gen) nilOrShared() {
 	g.use("pointer to shared memory or nil")
 	t := g.anyType()
@@ -201,7 +203,7 @@ func (g *gen) texts() {
 	g.tell("int", v)
 }
 
-// switchOnVariables has cases that are not constant, and some that are equal.
+// switchOnVariables generates a switch whose cases are not constant and may be equal.
 func (g *gen) switchOnVariables() {
 	g.use("switch with cases that are no constants")
 	t := pick(g, ints)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// typ is a type of Go that expressions have.
+// typ is the Go type of an expression.
 type typ string
 
 var (
@@ -28,18 +28,18 @@ func (t typ) bits() int {
 	return 64
 }
 
-// a variable in scope.
+// variable is a variable in scope.
 type variable struct {
 	name  string
 	t     typ
-	fixed bool // may not be assigned
+	fixed bool // whether the variable must not be assigned to
 }
 
-// an array or slice in scope; its length is a power of two for local arrays.
+// array is an array or slice in scope. The length of a local array is a power of two.
 type array struct {
 	name  string
 	elem  typ
-	len   int // 0: a slice with len(name)
+	len   int // 0 for a slice, whose length is len(name)
 	fixed bool
 }
 
@@ -48,18 +48,18 @@ type gen struct {
 	k    *Kernel
 	name string
 
-	out      strings.Builder // the functions before the kernel
+	out      strings.Builder // the functions that precede the kernel
 	body     strings.Builder
 	indent   int
 	vars     []variable
 	arrays   []array
 	count    int
-	depth    int // of statements
+	depth    int // nesting depth of the current statement
 	loops    int
-	shared   int // bytes of static shared memory, at most
+	shared   int // upper bound of the static shared memory used so far, in bytes
 	budget   int
 	helpers  []helper
-	inHelper bool // where the kernel's parameters are not in scope
+	inHelper bool // whether a helper function is being generated, in which the kernel's parameters are not in scope
 }
 
 func (g *gen) n(n int) int             { return g.r.IntN(n) }
@@ -86,7 +86,7 @@ func (g *gen) anyType() typ {
 	return pick(g, ints)
 }
 
-// block writes statements in a scope of their own.
+// block generates n statements in a new scope.
 func (g *gen) block(n int) {
 	v, a := len(g.vars), len(g.arrays)
 	g.indent++
@@ -150,7 +150,7 @@ func (g *gen) kernel() {
 	g.k.Text = g.out.String() + g.body.String()
 }
 
-// fault writes statements with which one thread can fault.
+// fault generates statements with which a single thread can fault.
 func (g *gen) fault(thread int) {
 	g.line("if g == %d {", thread)
 	g.indent++
@@ -159,8 +159,8 @@ func (g *gen) fault(thread int) {
 	g.line("}")
 }
 
-// mix adds the variables from the given one on to a sum, so that each has an effect. The last one of
-// a block is added always, the others often.
+// mix adds the variables from index from onward to a sum, so that each of them affects the results.
+// It always adds the last variable of a block, and the others most of the time.
 func (g *gen) mix(from int, often int) {
 	if g.inHelper {
 		return

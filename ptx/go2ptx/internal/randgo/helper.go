@@ -9,11 +9,11 @@ import (
 type helper struct {
 	name   string
 	params []typ
-	slice  typ // of a slice as the last parameter, or empty
+	slice  typ // element type of the last parameter if it is a slice, otherwise empty
 	result typ
 }
 
-// functions writes the helpers.
+// functions generates the helpers.
 func (g *gen) functions() {
 	for range g.n(3) {
 		h := helper{name: g.fresh(g.name + "h"), result: g.anyType()}
@@ -22,7 +22,7 @@ func (g *gen) functions() {
 		for i := range 1 + g.n(4) {
 			v := variable{name: g.fresh("v"), t: g.anyType()}
 			if i == 0 {
-				v.t = "int" // for indices
+				v.t = "int" // so that it can be used in indices
 			}
 			h.params = append(h.params, v.t)
 			params = append(params, v.name+" "+string(v.t))
@@ -53,7 +53,7 @@ func (g *gen) functions() {
 	}
 }
 
-// helperCall is a call of a helper.
+// helperCall returns a call of a helper whose result has type t.
 func (g *gen) helperCall(t typ, depth int) (string, bool) {
 	if len(g.helpers) == 0 {
 		return "", false

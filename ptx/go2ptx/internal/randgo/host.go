@@ -33,7 +33,8 @@ var (
 )
 `
 
-// File is the text of a package with the kernels, to compile with Go and for the device.
+// File returns the source of a package with the given kernels. It is compiled both with Go and for
+// the device.
 func File(pkg string, kernels []*Kernel) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "package %s\n\n%s%s\n", pkg, imports, parameters()+Prelude)
@@ -44,14 +45,14 @@ func File(pkg string, kernels []*Kernel) string {
 	return b.String()
 }
 
-// parameters is the part of data.go that kernels need.
+// parameters returns the part of data.go that kernels need.
 func parameters() string {
 	from := strings.Index(dataSource, "type R struct")
 	to := strings.Index(dataSource, "// Data is what")
 	return dataSource[from:to]
 }
 
-// Usable returns an error if Host cannot run here.
+// Usable returns an error if Host cannot run on this machine.
 func Usable() error {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		return fmt.Errorf("plain Go runs on linux/amd64, where it fuses nothing, and this is %s/%s", runtime.GOOS, runtime.GOARCH)
@@ -60,8 +61,8 @@ func Usable() error {
 	return err
 }
 
-// Host compiles the kernels with Go and runs each with gpu.Run. The seed of the data of kernel i is
-// seed+i.
+// Host compiles the kernels with Go and runs each one with gpu.Run. The data for kernel i has the
+// seed seed+i.
 func Host(root string, kernels []*Kernel, seed uint64) ([]Result, error) {
 	data := dataSource[:strings.Index(dataSource, "// R and P are types")] + dataSource[strings.Index(dataSource, "// Data is what"):]
 	out, err := RunGo(root, map[string]string{
@@ -85,10 +86,10 @@ func Host(root string, kernels []*Kernel, seed uint64) ([]Result, error) {
 	return results, nil
 }
 
-// RunGo compiles the files of a program with Go and returns what the program prints. Go fuses
-// nothing, and its optimiser is off: that of Go 1.26.8 compiles some random kernels wrongly. The
-// program can import the internal packages of the module at root. Files are written to a temporary
-// folder only.
+// RunGo compiles the files of a program with Go, runs the program, and returns its output. Fused
+// operations and Go's optimizer are disabled, because Go 1.26.8 compiles some random kernels
+// incorrectly. The program can import internal packages of the module at root. RunGo writes only to
+// a temporary folder.
 func RunGo(root string, files map[string]string) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "randgo")
 	if err != nil {

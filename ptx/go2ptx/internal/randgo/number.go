@@ -2,7 +2,7 @@ package randgo
 
 import "fmt"
 
-// floatAssigns are the assignments that a kernel can apply to floats.
+// floatAssigns returns the assignment operators that a kernel can apply to floats.
 func (g *gen) floatAssigns() []string {
 	if g.k.Fuses {
 		return []string{"+=", "-="}
@@ -10,7 +10,8 @@ func (g *gen) floatAssigns() []string {
 	return []string{"+=", "-=", "*="}
 }
 
-// exact is a product and a sum that are exact, so that fusing them changes nothing.
+// exact returns a sum with a product in which both operations are exact, so that fusing them
+// changes nothing.
 func (g *gen) exact(t typ) string {
 	g.use("exact product and sum")
 	a, b, c := g.atom(pick(g, []typ{"int8", "uint8"})), g.atom("int16"), g.atom(pick(g, []typ{"int8", "int16"}))
@@ -31,7 +32,7 @@ func (g *gen) exact(t typ) string {
 
 var modes = []string{"gpu.ToNearestEven", "gpu.ToZero", "gpu.ToNegativeInf", "gpu.ToPositiveInf"}
 
-// rounded is an operation with a rounding mode.
+// rounded returns an operation with an explicit rounding mode.
 func (g *gen) rounded(t typ, a string) string {
 	m := pick(g, modes)
 	switch g.n(9) {
@@ -60,7 +61,7 @@ func (g *gen) rounded(t typ, a string) string {
 	return fmt.Sprintf("gpu.%sRound(%s, %s, %s)", f, a, g.atom(t), m)
 }
 
-// intrinsic is an integer function of package gpu.
+// intrinsic returns a call of an integer function of package gpu.
 func (g *gen) intrinsic(t typ, a string) string {
 	u := func() string { return g.atom("uint32") }
 	w := pick(g, []typ{"int32", "uint32"})
@@ -122,7 +123,7 @@ func (g *gen) half(t typ) string {
 	return to(fmt.Sprintf("%s.%s(%s)", of(), pick(g, []string{"Add", "Mul", "Sub", "Div"}), of()))
 }
 
-// complexNumbers writes arithmetic of complex numbers.
+// complexNumbers generates arithmetic with complex numbers.
 func (g *gen) complexNumbers() {
 	if g.k.Fuses {
 		g.assign()

@@ -2,13 +2,14 @@ package randgo
 
 import "fmt"
 
-// path writes memory accesses, loops or choices whose result shows an error in their order.
+// path generates memory accesses, loops or choices whose result is wrong if the compiler changes their
+// order.
 func (g *gen) path() {
 	pick(g, []func(){g.andFalse, g.boolChoice, g.negatedChoice, g.genericLocal, g.genericLocal, g.genericElement, g.loopMemory, g.loopMemory,
 		g.smallSlots, g.storedPointers, g.capacities, g.rotation, g.rotation})()
 }
 
-// andFalse branches on both of two conditions, and then on each of them.
+// andFalse branches on the conjunction or disjunction of two conditions, and then on each of them.
 func (g *gen) andFalse() {
 	if g.chance(60) {
 		g.equalParts()
@@ -28,7 +29,7 @@ func (g *gen) andFalse() {
 	g.line("}")
 }
 
-// equalParts compares values with several parts, and then their parts.
+// equalParts compares two structs or arrays, and then their parts.
 func (g *gen) equalParts() {
 	g.use("comparison of values, then of their parts")
 	x, y, v := g.fresh("v"), g.fresh("v"), g.fresh("v")
@@ -75,7 +76,7 @@ func (g *gen) boolChoice() {
 	g.tell("int32", v)
 }
 
-// negatedChoice chooses by a condition that is the negation of others.
+// negatedChoice makes a choice that depends on the negation of a condition.
 func (g *gen) negatedChoice() {
 	g.use("choice by a negated condition")
 	ok, v := g.fresh("ok"), g.fresh("v")
@@ -88,8 +89,9 @@ func (g *gen) negatedChoice() {
 	g.tell(t, v)
 }
 
-// elsewhere writes elements to memory that only this thread uses, and returns a slice of four of them:
-// of the results, of shared memory, or of a local array if no shared memory is left.
+// elsewhere generates stores to memory that only this thread uses, and returns a slice of four
+// elements. The slice is part of the results, of shared memory, or, if no shared memory is left, of a
+// local array.
 func (g *gen) elsewhere(t typ) string {
 	if t == "int64" && g.chance(40) {
 		return "oi[g*4 : g*4+4]"
@@ -106,7 +108,7 @@ func (g *gen) elsewhere(t typ) string {
 	return a + "[1:]"
 }
 
-// genericLocal accesses a local array directly and through a pointer that may be elsewhere.
+// genericLocal accesses a local array directly and through a pointer that may point to other memory.
 func (g *gen) genericLocal() {
 	g.use("pointer to local or other memory")
 	t := pick(g, []typ{"int32", "int64", "int64", "uint32", "float32", "float64", "int16", "uint8"})
@@ -129,7 +131,8 @@ func (g *gen) genericLocal() {
 	g.tell(t, v, w, x)
 }
 
-// genericElement indexes a slice that would be elsewhere if a condition were not known to be false.
+// genericElement indexes a slice. A condition that is always false would assign other memory to the
+// slice, so the compiler learns late which memory it is.
 func (g *gen) genericElement() {
 	g.use("slice whose memory is known late")
 	t := pick(g, []typ{"int32", "int64", "uint8", "int16", "float32", "float64"})
@@ -144,7 +147,7 @@ func (g *gen) genericElement() {
 	g.tell(t, v, w)
 }
 
-// loopMemory reads in a loop, before anything else there, what the loop writes.
+// loopMemory generates a loop that begins by reading memory that the loop writes later.
 func (g *gen) loopMemory() {
 	g.use("loop that reads what it writes")
 	t := pick(g, []typ{"int64", "int64", "int32", "uint32"})
@@ -166,7 +169,8 @@ func (g *gen) loopMemory() {
 	g.tell(t, v)
 }
 
-// smallSlots stores numbers narrower than a register where the compiler makes values of them.
+// smallSlots stores numbers narrower than a register in an array whose elements the compiler can keep
+// in registers.
 func (g *gen) smallSlots() {
 	g.use("narrow array at constant indices")
 	t := pick(g, []typ{"int8", "int8", "int16", "uint8", "uint16"})
@@ -199,7 +203,7 @@ func (g *gen) storedPointers() {
 	g.tell(t, v)
 }
 
-// capacities slices slices and counts what is left.
+// capacities slices a slice, and uses the length and the capacity of the result.
 func (g *gen) capacities() {
 	g.use("capacity of a slice")
 	a := pick(g, g.arrays[:6])
@@ -223,7 +227,7 @@ func (g *gen) capacities() {
 	g.tell(a.elem, e)
 }
 
-// rotation exchanges variables in a loop.
+// rotation generates a loop that swaps or rotates variables.
 func (g *gen) rotation() {
 	g.use("variables exchanged in a loop")
 	t := g.anyType()

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// The same seed gives the same kernel, and each kernel is valid Go.
+// The same seed must result in the same kernel, and each kernel must be valid Go.
 func TestKernelsCompileAsGo(t *testing.T) {
 	if err := Usable(); err != nil {
 		t.Skip(err)
@@ -55,7 +55,7 @@ func TestKernelsCompileAsGo(t *testing.T) {
 	}
 }
 
-// The kernels run as Go, and the same data gives the same results.
+// The kernels must run in Go and, for the same data, must always have the same results.
 func TestHost(t *testing.T) {
 	if err := Usable(); err != nil {
 		t.Skip(err)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// special writes a statement about memory or control that the others do not have.
+// special generates a statement about memory or control flow that other generators do not produce.
 func (g *gen) special() {
 	if g.inHelper {
 		pick(g, []func(){g.complexNumbers, g.computed, g.copyClear, g.tables, g.bools, g.jumps, g.guarded, g.large, g.hiddenConstant, g.hiddenConstant, g.strings, g.halves})()
@@ -63,7 +63,7 @@ func (g *gen) jumps() {
 	g.loops -= 2
 }
 
-// guarded writes what would fault without the condition before it.
+// guarded generates operations that would fault without the preceding condition.
 func (g *gen) guarded() {
 	v := g.fresh("v")
 	t := pick(g, ints)
@@ -131,7 +131,7 @@ func (g *gen) guarded() {
 	g.add(v, t)
 }
 
-// large writes a variable that does not fit in registers.
+// large generates a variable that does not fit in registers.
 func (g *gen) large() {
 	g.use("large array")
 	t := g.anyType()
@@ -149,7 +149,7 @@ func (g *gen) large() {
 	g.arrays = append(g.arrays, array{name: a, elem: t, len: 80})
 }
 
-// hiddenConstant writes accesses at indices that are constant only after optimising.
+// hiddenConstant generates accesses at indices that become constant only through optimization.
 func (g *gen) hiddenConstant() {
 	zero := func() string {
 		v := g.atom("int32")
@@ -204,7 +204,7 @@ func (g *gen) strings() {
 	g.add(v, t)
 }
 
-// room reports whether static shared memory is left for an array of words.
+// room reports whether enough static shared memory is left for an array of the given size.
 func (g *gen) room(bytes int) bool {
 	if g.shared+bytes > 16<<10 {
 		return false
@@ -249,7 +249,7 @@ func (g *gen) vector() {
 	g.arrays = append(g.arrays, array{name: v, elem: in.elem, len: in.len})
 }
 
-// options are a scope and an order of an atomic operation.
+// options returns the arguments for the scope and the order of an atomic operation.
 func (g *gen) options(orders ...string) string {
 	s := ""
 	if g.chance(50) {
@@ -263,7 +263,7 @@ func (g *gen) options(orders ...string) string {
 
 var allOrders = []string{"Relaxed", "Acquire", "Release", "AcqRel"}
 
-// atomic writes an atomic operation on memory of the thread, whose result is known.
+// atomic generates an atomic operation on the thread's own memory, so that the result is known.
 func (g *gen) atomic() {
 	t := pick(g, []typ{"int32", "uint32", "uint32", "int64", "uint64", "int", "uint", "float32", "float64"})
 	c, at, v := g.fresh("sum"), "", g.fresh("v")
@@ -404,7 +404,7 @@ func (g *gen) variables() {
 	}
 }
 
-// alias writes stores and loads of one element by different ways.
+// alias generates stores and loads that access the same element through different expressions.
 func (g *gen) alias() {
 	v, w := g.fresh("v"), g.fresh("v")
 	k := g.n(4)
@@ -460,7 +460,7 @@ func (g *gen) alias() {
 	}
 }
 
-// sums writes loops whose indices need no checks.
+// sums generates loops whose indices need no bounds checks.
 func (g *gen) sums() {
 	a := pick(g, g.arrays[:4])
 	s, v := g.fresh("s"), g.fresh("v")
@@ -498,7 +498,7 @@ func (g *gen) copies() {
 	g.add(v, "int32")
 }
 
-// severalResults calls functions with several results.
+// severalResults generates calls of functions with several results.
 func (g *gen) severalResults() {
 	g.use("function with three results")
 	a, b, c := g.fresh("v"), g.fresh("v"), g.fresh("v")
@@ -508,7 +508,7 @@ func (g *gen) severalResults() {
 	g.add(c, "float32")
 }
 
-// halves writes memory, parameters and atomic operations of 16-bit floats.
+// halves generates memory accesses, parameters and atomic operations with 16-bit floats.
 func (g *gen) halves() {
 	h, a, v := pick(g, []string{"num.F16", "num.BF16"}), g.fresh("h"), g.fresh("v")
 	of := func() string { return fmt.Sprintf("num.To[%s](%s)", h, g.atom(g.anyType())) }
@@ -543,8 +543,8 @@ func (g *gen) halves() {
 	g.add(v, "float32")
 }
 
-// computed writes operations that the compiler computes, because their operands are known although
-// they are variables.
+// computed generates operations that the compiler can evaluate, because the values of the variables
+// are known.
 func (g *gen) computed() {
 	g.use("computed from constants")
 	v, a, b := g.fresh("v"), g.fresh("v"), g.fresh("v")
@@ -577,7 +577,7 @@ func (g *gen) computed() {
 	g.add(v, t)
 }
 
-// tables writes loads from tables of constants.
+// tables generates loads from constant tables.
 func (g *gen) tables() {
 	g.use("tables")
 	v, w := g.fresh("v"), g.fresh("v")

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// statement writes one statement.
+// statement generates one statement.
 func (g *gen) statement() {
 	g.budget--
 	if g.budget < 0 || g.depth > 4 {
@@ -59,7 +59,7 @@ func (g *gen) declare() {
 	switch k := g.n(100); {
 	case k < 10:
 		g.line("var %s %s", v, t)
-	case k < 20: // operations on it are computed by the compiler
+	case k < 20: // the compiler can evaluate operations on it
 		g.use("variable with a constant value")
 		g.line("%s := %s(%s)", v, t, g.constant(t))
 	default:
@@ -127,7 +127,7 @@ func (g *gen) branch() {
 	g.line("}")
 }
 
-// count is a number of turns below eight that differs between threads.
+// turns returns a number of iterations below eight that differs between threads.
 func (g *gen) turns() string {
 	if g.chance(50) {
 		return fmt.Sprint(1 + g.n(5))
@@ -191,7 +191,7 @@ func (g *gen) rangeLoop() {
 	part := a.name
 	if a.len == 0 {
 		part = fmt.Sprintf("%s[%d:%d]", a.name, g.n(5), 5+g.n(6))
-		if !g.k.Faults { // a may be a short slice of another
+		if !g.k.Faults { // otherwise, a may be a short slice of another array
 			low, high, _ := strings.Cut(part, ":")
 			part = fmt.Sprintf("%s:min(%s, cap(%s))]", low, strings.TrimSuffix(high, "]"), a.name)
 		}
@@ -311,7 +311,7 @@ func (g *gen) structure() {
 		g.line("_ = %s", v)
 		g.vars = append(g.vars, variable{v + ".U", "uint8", false}, variable{v + ".V", "int64", false})
 	case 2:
-		if g.k.Fuses { // its products could be fused
+		if g.k.Fuses { // otherwise, its products could be fused
 			g.assign()
 			return
 		}
@@ -487,14 +487,14 @@ func (g *gen) copyClear() {
 		b := g.fresh("a")
 		g.line("%s := %s", b, a.name)
 		g.line("%s[%s] = %s", b, g.inside(array{name: b, len: a.len}), g.expr(a.elem, 2))
-		if a.len <= 64 { // larger arrays cannot be compared in kernels
+		if a.len <= 64 { // the compiler does not support comparisons of larger arrays
 			g.line("if %s != %s { %s[0]++ }", b, a.name, b)
 		}
 		g.arrays = append(g.arrays, array{name: b, elem: a.elem, len: a.len})
 	}
 }
 
-// checksum computes a value from all elements of an array.
+// checksum returns an expression that depends on all elements of an array.
 func (g *gen) checksum(a array) {
 	v := g.fresh("v")
 	g.line("%s := %s", v, g.expr(a.elem, 1))

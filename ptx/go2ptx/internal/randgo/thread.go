@@ -2,7 +2,7 @@ package randgo
 
 import "fmt"
 
-// convergent writes a barrier, a shuffle, a vote or an atomic operation.
+// convergent generates a barrier, a shuffle, a vote or an atomic operation.
 func (g *gen) convergent() {
 	v := g.fresh("v")
 	switch g.n(22) {
@@ -83,10 +83,10 @@ func (g *gen) convergent() {
 	}
 }
 
-// warpEdge writes an operation of a warp on numbers at the limits of their types.
+// warpEdge generates a warp-level operation on numbers at the limits of their types.
 func (g *gen) warpEdge(v string) {
 	switch {
-	case g.chance(30) && !g.k.Faults: // failed checks trap beside counted barriers
+	case g.chance(30) && !g.k.Faults: // in a kernel with counted barriers, failed checks trap
 		g.use("named barriers on both sides of a branch")
 		t := g.anyType()
 		s := g.fresh("tile")
@@ -116,14 +116,14 @@ func (g *gen) warpEdge(v string) {
 	g.use("shuffle of a wide number")
 	t := pick(g, []typ{"int64", "uint64", "float64"})
 	by := fmt.Sprint(g.n(32))
-	if g.chance(50) { // up to beyond the warp
+	if g.chance(50) { // also distances that exceed the warp size
 		t, by = g.anyType(), fmt.Sprintf("n&%d", pick(g, []int{15, 63, 127}))
 	}
 	g.line("%s := gpu.%s(t, %s, %s)", v, pick(g, []string{"ShuffleXor", "ShuffleUp", "ShuffleDown"}), g.raw(t), by)
 	g.tell(t, v)
 }
 
-// collective writes an operation of a warp or another kind of barrier.
+// collective generates a warp-level operation or another kind of barrier.
 func (g *gen) collective(v string) {
 	word := pick(g, []typ{"int32", "uint32"})
 	switch g.n(9) {
@@ -160,7 +160,7 @@ func (g *gen) collective(v string) {
 		g.use("match")
 		t := g.anyType()
 		e := g.expr(t, 1)
-		if t.isFloat() { // equal NaNs may have different bits
+		if t.isFloat() { // NaNs that count as equal may have different bits
 			e = fmt.Sprintf("notNaN(%s)", e)
 		} else {
 			e = fmt.Sprintf("(%s)&3", e)
@@ -211,7 +211,7 @@ func (g *gen) collective(v string) {
 		g.line("%s := gpu.Shared[[%d]%s](t)", s, Block, t)
 		g.line("%s[r] = %s", s, g.expr(t, 2))
 		kind := g.n(3)
-		if g.k.Faults { // failed checks trap beside counted barriers
+		if g.k.Faults { // failed checks would trap in a kernel with counted barriers
 			kind = 0
 		}
 		switch kind {
