@@ -79,7 +79,51 @@ func TestCUDAGraphsCanBeTried(t *testing.T) {
 }
 
 func TestKernelsInGoCanBeFollowed(t *testing.T) {
-	follow(t, "kernels-in-go.md", "## What to read next", "", counts{commands: 5, files: 3, outputs: 2})
+	r := follow(t, "kernels-in-go.md", "## What to read next", "", counts{commands: 6, files: 5, outputs: 2})
+	if r.run(step{text: "go test -run - -bench . -benchtime 3x\n"}); strings.Count(r.printed, "on purecuda emulator") != 1 {
+		t.Errorf("the benchmark does not say once where it runs:\n%s", r.printed)
+	}
+
+	// The mistakes that the page describes.
+	guard := "	if x >= width || i >= len(now) {\n		return\n	}\n"
+	r.mistake("heat.go", guard, "", "TestDevice", "heat.go:16:3: index out of range [5000] with length 5000 in kernel heat.step", "heat.go:16: data race: ")
+	r.mistake("above.go", "gpu.AtomicAdd(&count[0], uint64(*inBlock))", "count[0] += uint64(*inBlock)", "TestAboveDevice", r.quoted("report begins:"))
+	r.mistake("above_test.go", "AllocFrom(ctx, []uint64{0})", "Alloc[uint64](ctx, 1)", "TestAboveDevice",
+		"above.go:23: uninitialized read: atomic access of 8 bytes", "Alloc does not clear it, use Fill or AllocFrom")
+}
+
+// mistake replaces a part of a file. The test must then print the texts. Mistake restores the file.
+func (r *reader) mistake(file, old, text, test string, want ...string) {
+	r.t.Helper()
+	path := filepath.Join(r.dir, file)
+	data, err := os.ReadFile(path)
+	if err != nil || bytes.Count(data, []byte(old)) != 1 {
+		r.t.Fatalf("%s does not contain %q once: %v", file, old, err)
+	}
+	r.write(step{file: file, text: strings.Replace(string(data), old, text, 1)})
+	r.run(step{text: "go generate\n! go test -run '^" + test + "$'\n"})
+	r.write(step{file: file, text: string(data)})
+	printed := regexp.MustCompile("0x[0-9a-f]+").ReplaceAllString(r.printed, "0x…")
+	for _, w := range want {
+		if !strings.Contains(printed, w) {
+			r.t.Errorf("with %q instead of %q, %s does not print\n%s\nbut\n%s", text, old, test, w, printed)
+		}
+	}
+}
+
+// quoted returns the block of the page after a line that ends in before.
+func (r *reader) quoted(before string) string {
+	r.t.Helper()
+	page, err := os.ReadFile(filepath.Join(r.root, "docs", r.page))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	_, rest, ok := strings.Cut(string(page), before+"\n\n```text\n")
+	text, _, end := strings.Cut(rest, "\n```\n")
+	if !ok || !end {
+		r.t.Fatalf("%s has no block after %q", r.page, before)
+	}
+	return text
 }
 
 // module prepares a folder for pages that assume a module which requires this library.
@@ -99,7 +143,7 @@ var rewriteOutput = flag.Bool("update", false, "write what the commands print in
 
 // follow executes the steps of a page, up to a heading, after the commands in prepare. With -update,
 // it writes the outputs into the page instead of comparing them.
-func follow(t *testing.T, name, until, prepare string, want counts) {
+func follow(t *testing.T, name, until, prepare string, want counts) *reader {
 	if runtime.GOOS == "windows" {
 		t.Skip("the page's commands are for a shell")
 	}
@@ -141,6 +185,7 @@ func follow(t *testing.T, name, until, prepare string, want counts) {
 	if got != want {
 		t.Errorf("%s has %+v blocks, want %+v", name, got, want)
 	}
+	return r
 }
 
 type reader struct {

@@ -182,12 +182,15 @@ func parameter(t types.Type) error {
 	}
 	switch u := t.Underlying().(type) {
 	case *types.Slice:
-		return value(u.Elem(), "the elements of a slice")
+		return value(u.Elem(), elements)
 	case *types.Pointer:
 		return value(u.Elem(), "what a pointer points to")
 	}
 	return value(t, "a parameter")
 }
+
+// elements is what value checks for a parameter that is a slice.
+const elements = "the elements of a slice"
 
 // value checks the type of a value that is exchanged between host and device. It must be a number,
 // an array, a struct or a type of package gpu.
@@ -213,7 +216,11 @@ func value(t types.Type, what string) error {
 		}
 		return nil
 	case *types.Slice:
-		return fmt.Errorf("%s cannot be a slice: host memory means nothing to the device; use gpu.View", what)
+		advice := "use gpu.View"
+		if what == elements {
+			advice = "use one slice with the index y*width+x, or gpu.View"
+		}
+		return fmt.Errorf("%s cannot be a slice: host memory means nothing to the device; %s", what, advice)
 	case *types.Pointer:
 		return fmt.Errorf("%s cannot be a pointer: host memory means nothing to the device; use gpu.View", what)
 	}
