@@ -60,7 +60,7 @@ func (g *gen) tell(t typ, names ...string) {
 // type or a range. The computation uses the thread's inputs directly, so that some threads are at the
 // limit and others are not.
 func (g *gen) edge() {
-	pick(g, []func(){g.overflow, g.chosenRange, g.chosenRange, g.extended, g.quotients, g.compareTwice, g.compareTwice, g.compareTwice,
+	pick(g, []func(){g.rangeLimits, g.rangeLimits, g.rangeLimits, g.folded, g.overflow, g.chosenRange, g.chosenRange, g.extended, g.quotients, g.compareTwice, g.compareTwice, g.compareTwice,
 		g.lowerBound, g.unsignedFirst, g.counter, g.farShifts, g.constantFirst, g.unordered, g.twoModes, g.bothWays, g.divisions, g.exactly,
 		g.wideCount, g.saturating, g.complexProduct, g.ties})()
 }
@@ -332,4 +332,52 @@ func (g *gen) ties() {
 	g.line("%s := num.To[%s](float32(%d + int(%s))).Float32()", v, h, from, g.raw("uint8"))
 	g.line("%s := num.To[%s](math.Float32frombits(%s&^0xffff | 0x8000)).Float32()", w, h, g.raw("uint32"))
 	g.tell("float32", v, w)
+}
+
+// rangeLimits compares numbers that have a known range with its limits.
+func (g *gen) rangeLimits() {
+	g.use("number at the limit of its range")
+	t := pick(g, []typ{"int", "int32", "int64"})
+	n, v, w := 2+g.n(30), g.fresh("v"), g.fresh("v")
+	e, limit := "", n-1
+	switch g.n(7) {
+	case 0:
+		e = fmt.Sprintf("%s(uint32(%s) %% %d)", t, g.raw("uint32"), n)
+	case 1:
+		e = fmt.Sprintf("%s(%s) %% %d", t, g.raw("uint8"), n)
+	case 2:
+		e, limit = fmt.Sprintf("%s & %d", g.raw(t), n), n
+	case 3:
+		e, limit = fmt.Sprintf("%s(%s(%s), %d)", pick(g, []string{"max", "min"}), t, g.raw("int8"), n), n
+	case 4:
+		from := pick(g, []typ{"int8", "uint8", "int16", "uint16"})
+		e = fmt.Sprintf("%s(%s)", t, g.raw(from))
+		limit = map[typ]int{"int8": 127, "uint8": 255, "int16": 1<<15 - 1, "uint16": 1<<16 - 1}[from]
+		if from.signed() && g.chance(50) {
+			limit = -limit - 1
+		}
+	case 5:
+		k := 24 + g.n(7)
+		e, limit = fmt.Sprintf("%s(%s >> %d)", t, g.raw("uint32"), k), 1<<(32-k)-1
+	default:
+		e, limit = fmt.Sprintf("%s(%s) - %s(%s)", t, g.raw("uint8"), t, g.few("uint8", 7)), pick(g, []int{255, -7, 0})
+	}
+	g.line("%s := %s", v, e)
+	g.line("%s := %s & 255", w, v)
+	for range 3 {
+		g.line("if %s %s %d { %s += 3 } else { %s *= 5 }", v, pick(g, comparisons), limit-1+g.n(3), w, w)
+	}
+	g.tell(t, v, w)
+}
+
+// folded computes with narrow variables that have known values.
+func (g *gen) folded() {
+	g.use("narrow numbers computed by the compiler")
+	t := pick(g, []typ{"int8", "int8", "int16", "uint8", "uint16"})
+	a, b, v := g.fresh("v"), g.fresh("v"), g.fresh("v")
+	g.line("%s, %s := %s(%d), %s(%d)", a, b, t, 3+g.n(125), t, 90+g.n(38))
+	g.line("if %s { %s ^= 1 }", g.either(), a)
+	g.line("%s := int64(%s*%s+%s) - int64(%s)*int64(%s+%s)", v, b, b, b, a, b, b)
+	g.line("%s ^= int64(uint32(%s-%s*2)) + int64(uint8(%s<<1)) + int64(int8(%s+100))", v, a, b, b, b)
+	g.tell("int64", v)
 }

@@ -5,7 +5,7 @@ import "fmt"
 // path generates memory accesses, loops or choices whose result is wrong if the compiler changes their
 // order.
 func (g *gen) path() {
-	pick(g, []func(){g.andFalse, g.boolChoice, g.negatedChoice, g.genericLocal, g.genericLocal, g.genericElement, g.loopMemory, g.loopMemory,
+	pick(g, []func(){g.guardedLoad, g.callWrites, g.andFalse, g.boolChoice, g.negatedChoice, g.genericLocal, g.genericLocal, g.genericElement, g.loopMemory, g.loopMemory,
 		g.smallSlots, g.storedPointers, g.capacities, g.rotation, g.rotation})()
 }
 
@@ -245,4 +245,35 @@ func (g *gen) rotation() {
 		g.line("for range %s { %s, %s, %s = %s, %s, %s; if %s { break } }", turns, a, b, c, c, b, b, g.either())
 	}
 	g.tell(t, a, b, c)
+}
+
+// guardedLoad loads at an index that is in range only in a branch.
+func (g *gen) guardedLoad() {
+	g.use("load in the branch of its check")
+	a := pick(g, g.arrays[:4])
+	i, v := g.fresh("i"), g.fresh("v")
+	g.line("%s, %s := %s, %s", i, v, g.raw("int"), g.few("int64", 63))
+	g.line("if %s { %s = %s & 127 }", g.either(), i, i)
+	switch g.n(3) {
+	case 0:
+		g.line("if %s >= 0 && %s < len(%s) { %s = int64(%s[%s]) }", i, i, a.name, v, a.name, i)
+	case 1:
+		g.line("if uint(%s) < uint(len(%s)) { %s += int64(%s[%s]) } else { %s *= 3 }", i, a.name, v, a.name, i, v)
+	default:
+		g.line("if %s < 0 || %s >= len(%s) { %s = 7 } else { %s -= int64(%s[%s]) }", i, i, a.name, v, v, a.name, i)
+	}
+	g.tell("int64", v)
+}
+
+// callWrites calls a function that writes what is read before and after the call.
+func (g *gen) callWrites() {
+	g.use("memory written by a call")
+	s, x, v, w := g.fresh("s"), g.fresh("v"), g.fresh("v"), g.fresh("v")
+	g.line("%s := %s", s, g.elsewhere("int32"))
+	g.line("%s := %s", x, g.raw("int32"))
+	k := g.n(4)
+	g.line("%s := %s[%d] ^ %s", v, s, k, x)
+	g.line("%s := bump(&%s[%s], &%s, %s)", w, s, pick(g, []string{fmt.Sprint(k), g.few("int", 3)}), x, g.raw("int32"))
+	g.line("%s = %s*3 + %s[%d] - %s", v, v, s, k, x)
+	g.tell("int32", v, w)
 }
