@@ -20,8 +20,7 @@ import (
 
 // notRandom lists the operations that do not occur in random kernels, with the reasons.
 var notRandom = map[ir.Op]string{
-	ir.OpUndef:    "only variables that no path reads have it; opt's TestRandom covers it",
-	ir.OpMulWideS: "no stage makes it yet; emit's tests cover it",
+	ir.OpUndef: "only variables that no path reads have it; opt's TestRandom covers it",
 }
 
 // library returns the source of a package that random kernels import.

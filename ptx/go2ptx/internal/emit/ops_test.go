@@ -57,6 +57,7 @@ func forms() []form {
 	add(ir.OpNot, ir.TBool, 0, ir.TBool)
 	add(ir.OpICmp, ir.TBool, int64(ir.Eq), ir.TBool, ir.TBool)
 	add(ir.OpICmp, ir.TBool, int64(ir.Ne), ir.TBool, ir.TBool)
+	add(ir.OpBswap, ir.TI32, 0, ir.TI32)
 	add(ir.OpMulWideS, ir.TI64, 0, ir.TI32, ir.TI32)
 	add(ir.OpMulWideU, ir.TI64, 0, ir.TI32, ir.TI32)
 	for op := ir.OpSExt8; op <= ir.OpZExt16; op++ {

@@ -86,6 +86,8 @@ func (x *fn) integer(v *ir.Value) {
 		x.op("popc."+bitTypes[v.Args[0].Type.Kind], x.reg(v), x.reg(v.Args[0]))
 	case ir.OpBrev:
 		x.op("brev."+bitTypes[kind], x.reg(v), x.reg(v.Args[0]))
+	case ir.OpBswap:
+		x.op("prmt.b32", x.reg(v), x.reg(v.Args[0]), build.Int(0), build.Int(0x0123))
 	case ir.OpNot:
 		x.op("not."+bitTypes[kind], x.reg(v), x.reg(v.Args[0]))
 	case ir.OpZExt8:

@@ -134,6 +134,8 @@ func evalBits(op Op, a, b int64, ua, ub uint64, narrow bool) (int64, bool) {
 			return int64(bits.Reverse32(uint32(ua))), true
 		}
 		return int64(bits.Reverse64(ua)), true
+	case OpBswap:
+		return int64(bits.ReverseBytes32(uint32(ua))), true
 	case OpNot:
 		return ^a, true
 	case OpSExt8:

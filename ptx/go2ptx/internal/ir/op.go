@@ -47,7 +47,8 @@ const (
 	OpClz  // result I32
 	OpPopc // result I32
 	OpBrev
-	OpNot // also for Bool
+	OpBswap // I32
+	OpNot   // also for Bool
 
 	// Conversions between integer widths.
 	OpSExt8  // I32 to I32
@@ -207,7 +208,7 @@ func (e Effect) Pure() bool { return e == 0 }
 var opNames = [numOps]string{
 	"invalid", "const", "undef", "param", "special", "slot", "global", "phi", "extract", "select", "copy", "pin",
 	"add", "sub", "mul", "sdiv", "udiv", "srem", "urem", "and", "or", "xor", "shl", "lshr", "ashr", "smin", "smax", "umin", "umax",
-	"mulhi.s", "mulhi.u", "mulwide.s", "mulwide.u", "clz", "popc", "brev", "not",
+	"mulhi.s", "mulhi.u", "mulwide.s", "mulwide.u", "clz", "popc", "brev", "bswap", "not",
 	"sext8", "sext16", "zext8", "zext16", "sext32", "zext32", "trunc",
 	"icmp", "fcmp",
 	"fadd", "fsub", "fmul", "fdiv", "fma", "fneg", "fabs", "fsqrt", "fmin", "fmax", "fint", "stof", "utof", "ftos", "ftou", "fconv", "bitcast",

@@ -75,6 +75,11 @@ func (c *checker) integer() {
 			c.result(TI32)
 			c.arg(0, TI32, TI64)
 		}
+	case OpBswap:
+		if c.args(1) {
+			c.result(TI32)
+			c.arg(0, TI32)
+		}
 	case OpNot, OpBrev:
 		if c.args(1) {
 			c.arg(0, v.Type)

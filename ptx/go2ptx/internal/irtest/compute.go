@@ -119,6 +119,8 @@ func integer32(v *ir.Value, a func(int) int64) int32 {
 		return int32(bits.OnesCount32(uint32(x)))
 	case ir.OpBrev:
 		return int32(bits.Reverse32(uint32(x)))
+	case ir.OpBswap:
+		return int32(bits.ReverseBytes32(uint32(x)))
 	case ir.OpNot:
 		return ^x
 	}

@@ -182,6 +182,13 @@ var _ = register("math/bits", map[string]func(*icall) []leaf{
 	"OnesCount64":    counted(ir.OpPopc),
 	"Reverse32":      sameType(ir.OpBrev),
 	"Reverse64":      sameType(ir.OpBrev),
+	"ReverseBytes32": sameType(ir.OpBswap),
+	"ReverseBytes64": func(c *icall) []leaf {
+		x, k := c.x(0), c.builder.f.Const(ir.TI32, 32)
+		high := c.op(ir.OpBswap, ir.TI32, c.op(ir.OpTrunc, ir.TI32, c.op(ir.OpLShr, ir.TI64, x, k)))
+		low := c.op(ir.OpBswap, ir.TI32, c.op(ir.OpTrunc, ir.TI32, x))
+		return []leaf{c.op(ir.OpOr, ir.TI64, c.op(ir.OpShl, ir.TI64, c.wide(low, false), k), c.wide(high, false))}
+	},
 	"Mul64": func(c *icall) []leaf {
 		return []leaf{c.op(ir.OpMulHiU, ir.TI64, c.x(0), c.x(1)), c.mul(c.x(0), c.x(1))}
 	},

@@ -46,6 +46,7 @@ var sequence = []pass{
 	{"differences", splitDifferences},
 	{"simplify", simplify},
 	{"fma", contract},
+	{"wide", multiplyWide},
 	{"cfg", simplifyCFG},
 	{"gvn", numberValues},
 	{"dce", removeDead},

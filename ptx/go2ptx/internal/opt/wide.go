@@ -1,0 +1,43 @@
+package opt
+
+import (
+	"math"
+
+	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
+)
+
+// multiplyWide replaces products and left shifts of numbers that were extended to 64 bits with
+// mul.wide, which extends its operands. ptxas merges mul.wide with the addition of an address into one
+// instruction, and needs three for a conversion, a shift and an addition. Array indices of 32 bits
+// have this form. The pass is late because other passes do not look into mul.wide.
+func multiplyWide(f *ir.Func) int {
+	n := 0
+	for _, b := range f.Blocks {
+		for _, v := range b.Values {
+			if v.Type != ir.TI64 || v.Op != ir.OpShl && v.Op != ir.OpMul {
+				continue
+			}
+			a, factor := v.Args[0], v.Args[1]
+			op, least, most := ir.OpMulWideS, int64(math.MinInt32), int64(math.MaxInt32)
+			if a.Op == ir.OpZExt32 {
+				op, least, most = ir.OpMulWideU, 0, math.MaxUint32
+			}
+			if a.Op != ir.OpSExt32 && a.Op != ir.OpZExt32 {
+				continue
+			}
+			switch {
+			case v.Op == ir.OpMul && factor.Op == a.Op:
+				factor = factor.Args[0]
+			case v.Op == ir.OpMul && isConst(factor) && factor.Aux >= least && factor.Aux <= most:
+				factor = f.Const(ir.TI32, int64(int32(factor.Aux)))
+			case v.Op == ir.OpShl && isConst(factor) && uint64(factor.Aux) < 31:
+				factor = f.Const(ir.TI32, 1<<factor.Aux)
+			default:
+				continue
+			}
+			v.Op, v.Args = op, []*ir.Value{a.Args[0], factor}
+			n++
+		}
+	}
+	return n
+}
