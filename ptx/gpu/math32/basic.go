@@ -188,6 +188,23 @@ func Nextafter(x, y float32) float32 {
 
 // Mod returns the floating-point remainder of x/y, with the sign of x. The result is exact.
 func Mod(x, y float32) float32 {
+	a, b := abs(x), abs(y)
+	// The relative error of q is between 0 and 2.5·2^-22, so that n is right or 1 too large. Then r and
+	// r+b are exact: both are multiples of the distance between numbers near b, and at most b.
+	q := rcpNormal(b)
+	q = float32(a * fma(q, 0x1.8p-22, q))
+	if q < 0x1p20 && b < 0x1p126 {
+		r := fma(-Trunc(q), b, a)
+		if r < 0 {
+			r += b
+		}
+		return withSign(r, x)
+	}
+	return modLarge(x, y)
+}
+
+// modLarge is Mod for all numbers.
+func modLarge(x, y float32) float32 {
 	if y == 0 || x-x != 0 || y != y {
 		return nan()
 	}

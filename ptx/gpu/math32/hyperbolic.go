@@ -1,6 +1,10 @@
 package math32
 
-import "math"
+import (
+	"math"
+
+	"github.com/purecuda/cuda/ptx/num"
+)
 
 // Tanh returns the hyperbolic tangent of x.
 func Tanh(x float32) float32 {
@@ -56,41 +60,39 @@ func expm1Polynomial(r float32) float32 {
 	return fma(p, r, expm1C0)
 }
 
-// coshParts returns q and the pair h+l such that cosh a = 2·(h+l+q) and sinh a = 2·(h+l-q), for a
-// between 0 and 90.
-func coshParts(a float32) (h, l, q float32) {
-	h, l, half := expParts(a, 0)
-	half *= 0.5
-	h, l = float32(float32(h*half)*half), float32(float32(l*half)*half)
-	// h+l = e^a/4 and q = e^-a/4.
-	return h, l, 0.0625 * rcp(h+l)
+// coshParts returns h and 1/h for h = e^a/4. If a is above 89.8, the results are infinity and 0.
+func coshParts(a float32) (h, r float32) {
+	// With 125 added, the bits of n are the exponent of 2^(n-2). Below, a itself makes infinity and NaN.
+	const shift = magic + 125
+	t := fma(num.Min(a, 90), log2e, shift)
+	n := t - shift
+	f := fma(-n, ln2Low, fma(-n, ln2, a))
+	m := fma(fma(expm1Polynomial(f), f, 1), f, 1)
+	h = float32(m * math.Float32frombits(math.Float32bits(t)<<23))
+	return h, rcpNormal(h)
 }
 
 // Sinh returns the hyperbolic sine of x.
 func Sinh(x float32) float32 {
+	// Both results are computed, which costs less than a branch that divides a warp.
 	a := abs(x)
+	h, r := coshParts(a)
+	v := fma(-0.0625, r, h)
+	large := withSign(v+v, x)
+	s := float32(x * x)
+	p := fma(sinhC2, s, sinhC1)
+	p = fma(p, s, sinhC0)
+	small := fma(float32(p*s), x, x)
 	if a < 1 {
-		s := float32(x * x)
-		p := fma(sinhC2, s, sinhC1)
-		p = fma(p, s, sinhC0)
-		return fma(float32(p*s), x, x)
+		return small
 	}
-	if a > 90 {
-		return float32(x * math.MaxFloat32)
-	}
-	h, l, q := coshParts(a)
-	v := h + (l - q)
-	return withSign(v+v, x)
+	return large
 }
 
 // Cosh returns the hyperbolic cosine of x.
 func Cosh(x float32) float32 {
-	a := abs(x)
-	if a > 90 {
-		return float32(a * math.MaxFloat32)
-	}
-	h, l, q := coshParts(a)
-	v := h + (l + q)
+	h, r := coshParts(abs(x))
+	v := fma(0.0625, r, h)
 	return v + v
 }
 

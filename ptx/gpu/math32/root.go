@@ -11,13 +11,15 @@ func Sqrt(x float32) float32 { return num.Sqrt(x) }
 
 // Rsqrt returns 1 divided by the square root of x.
 func Rsqrt(x float32) float32 {
+	// One of Newton's iterations: y += y·(1 - x·y²)/2.
 	y := rsqrt(x)
-	if !(x > 0 && x < inf()) {
-		return y
+	e := fma(-float32(x*y), y, 1)
+	r := fma(0.5*y, e, y)
+	// For a zero or an infinity, e is a NaN and y is right.
+	if abs(e) < 1 {
+		return r
 	}
-	h := float32(x * y)
-	e := fma(-fma(x, y, -h), y, fma(-h, y, 1))
-	return fma(0.5*y, e, y)
+	return y
 }
 
 // Cbrt returns the cube root of x.
