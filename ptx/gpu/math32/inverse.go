@@ -15,37 +15,56 @@ func asinSeries(z float32) float32 {
 	return float32(p * z)
 }
 
+// asinParts returns the inverse sine of t and small = true for |x| up to 0.56. The number t is x or -x.
+// Otherwise, it returns 2·asin(√((1-|x|)/2)), which is the inverse cosine of |x|, with the sign of x.
+func asinParts(x, t float32) (v float32, small bool) {
+	// u = 2-2|x| and w = √u, with one of Newton's iterations.
+	a := abs(x)
+	u := fma(-2, a, 2)
+	y := rsqrtNormal(u)
+	if u == 0 {
+		y = 0
+	}
+	w := float32(u * y)
+	w = withSign(fma(fma(-w, 0.5*y, 0.5), w, w), x)
+	z := 0.25 * u
+	if a <= 0.56 {
+		z, w = float32(x*x), t
+	}
+	return fma(asinSeries(z), w, w), a <= 0.56
+}
+
 // Asin returns the inverse sine of x, in radians.
 func Asin(x float32) float32 {
-	a := abs(x)
-	if a <= 0.56 {
-		return fma(asinSeries(float32(x*x)), x, x)
+	v, small := asinParts(x, x)
+	large := withSign(fma(halfPiFactor1, halfPiFactor2, -abs(v)), x)
+	if small {
+		return v
 	}
-	// asin a = π/2 - 2·asin(√((1-a)/2)).
-	z := fma(-0.5, a, 0.5)
-	s := num.Sqrt(z)
-	t := fma(-2, float32(asinSeries(z)*s), halfPiLow32)
-	h := fma(-2, s, math.Pi/2)
-	return withSign(h+(t+fma(-2, s, math.Pi/2-h)), x)
+	return large
 }
 
 // Acos returns the inverse cosine of x, in radians.
 func Acos(x float32) float32 {
-	a := abs(x)
-	if a <= 0.56 {
-		t := fma(asinSeries(float32(x*x)), x, x)
-		return math.Pi/2 - t + halfPiLow32
+	v, small := asinParts(x, -x)
+	// π/2 - asin x, or the inverse cosine of |x|, or π minus that.
+	var f float32
+	if x < 0 {
+		f = 2 * halfPiFactor2
 	}
-	z := fma(-0.5, a, 0.5)
-	s := num.Sqrt(z)
-	t := fma(asinSeries(z), s, s)
-	if x > 0 {
-		return t + t
+	if small {
+		f = halfPiFactor2
 	}
-	return fma(-2, t, math.Pi) + 2*halfPiLow32
+	return fma(halfPiFactor1, f, v)
 }
 
-// halfPiLow32 is the difference between π/2 and its float32 value.
+// The product is π/2 with an error below 2^-45.
+const (
+	halfPiFactor1 = 0x1.aee9d6p-01
+	halfPiFactor2 = 0x1.ddcb02p+00
+)
+
+// halfPiLow32 is what π/2 as a float32 lacks.
 const halfPiLow32 = -0x1.777a5cp-25
 
 // atanUnit returns the inverse tangent of t, for t between 0 and 1.
@@ -66,16 +85,11 @@ func Atan(x float32) float32 {
 	a := abs(x)
 	t := a
 	if a > 1 {
-		// For larger numbers, the result is the same. An iteration of Newton's method corrects rcp.
-		if a > 0x1p60 {
-			a = 0x1p60
-		}
 		t = rcpNormal(a)
-		t = fma(fma(-a, t, 1), t, t)
 	}
 	r := atanUnit(t)
 	if a > 1 {
-		r = (math.Pi/2 - r) + halfPiLow32
+		r = fma(halfPiFactor1, halfPiFactor2, -r)
 	}
 	return withSign(r, x)
 }

@@ -48,17 +48,14 @@ func Rcbrt(x float32) float32 {
 		a, scale = float32(a*0x1p48), 0x1p16
 	}
 	t := ex2Normal(float32(lg2Normal(a) * (-1.0 / 3)))
-	// One iteration of Newton's method: t += t·(1 - a·t³)/3.
-	s := float32(a * t)
-	sl := fma(a, t, -s)
-	u := float32(t * t)
-	e := fma(-sl, u, fma(-s, u, 1))
-	e = fma(-s, fma(t, t, -u), e)
-	r := float32(fma(float32(t*(1.0/3)), e, t) * scale)
-	if a == 0 || !(a < inf()) {
-		return rcp(x)
+	// One of Newton's iterations: t += t·(1 - a·t³)/3.
+	e := fma(-float32(a*t), float32(t*t), 1)
+	r := fma(float32(t*(1.0/3)), e, t)
+	// For a zero or an infinity, e is a NaN and t is right.
+	if abs(e) < 1 {
+		t = r
 	}
-	return withSign(r, x)
+	return withSign(float32(t*scale), x)
 }
 
 // Hypot returns the square root of p²+q². The squares do not overflow.

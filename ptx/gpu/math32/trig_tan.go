@@ -56,19 +56,18 @@ func tanQuadrant(r, above float32, q uint32) float32 {
 // Sinpi returns the sine of π·x. If x is an integer, the result is a zero with the sign of x.
 func Sinpi(x float32) float32 {
 	r, q := reducePi(x)
-	if r == 0 && q&1 == 0 {
-		return withSign(0, x)
+	v := sinQuadrant(r, q)
+	if v == 0 {
+		v = withSign(0, x)
 	}
-	return sinQuadrant(r, q)
+	return v
 }
 
 // Cospi returns the cosine of π·x. If x is an integer plus one half, the result is +0.
 func Cospi(x float32) float32 {
 	r, q := reducePi(x)
-	if r == 0 && q&1 != 0 {
-		return 0
-	}
-	return sinQuadrant(r, q+1)
+	// The sum is not a negative zero.
+	return sinQuadrant(r, q+1) + 0
 }
 
 // reducePi returns π·(x - q/2) and q. Only the low two bits of q are valid.
