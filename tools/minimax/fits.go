@@ -59,6 +59,14 @@ func per(k int, f function) function {
 	}
 }
 
+// times returns the function c·f.
+func times(c float64, f function) function {
+	return func(x *big.Float) *big.Float {
+		y := f(x)
+		return y.Mul(y, number(c))
+	}
+}
+
 // one is the weight for an absolute error.
 func one(*big.Float) *big.Float { return number(1) }
 
@@ -79,6 +87,10 @@ var fits32 = []fit{
 		target: after(exact.Exp, 2, 1, 1), weight: per(2, exact.Expm1)},
 	{name: "logC", doc: "log(1+f) = f + f²·P(f).", lo: -third, hi: third, degree: 8, bits: 24,
 		target: after(exact.Log1p, 2, 0, 1), weight: per(2, exact.Log1p)},
+	{name: "log2C", doc: "log2(1+f) = f/ln 2 + f²·P(f).", lo: -third, hi: third, degree: 8, bits: 24,
+		target: times(1/math.Ln2, after(exact.Log1p, 2, 0, 1)), weight: times(math.Ln2, per(2, exact.Log1p))},
+	{name: "log10C", doc: "log10(1+f) = f/ln 10 + f²·P(f).", lo: -third, hi: third, degree: 8, bits: 24,
+		target: times(1/math.Ln10, after(exact.Log1p, 2, 0, 1)), weight: times(math.Ln10, per(2, exact.Log1p))},
 	{name: "sinC", doc: "sin(r) = r + r³·P(r²).", lo: 0, hi: quarterPi * quarterPi, degree: 2, bits: 24,
 		target: ofSquare(after(exact.Sin, 3, 0, 1)), weight: ofSquare(per(3, exact.Sin))},
 	{name: "cosC", doc: "cos(r) = 1 + r²·P(r²).", lo: 0, hi: quarterPi * quarterPi, degree: 3, bits: 24,

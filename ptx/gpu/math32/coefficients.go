@@ -24,6 +24,32 @@ const (
 	logC8 = -0x1.07abe2p-03
 )
 
+// log2(1+f) = f/ln 2 + f²·P(f). The error is at most 2^-27.7.
+const (
+	log2C0 = -0x1.715476p-01
+	log2C1 = 0x1.ec703p-02
+	log2C2 = -0x1.7153dep-02
+	log2C3 = 0x1.279d72p-02
+	log2C4 = -0x1.ecd16p-03
+	log2C5 = 0x1.9de558p-03
+	log2C6 = -0x1.6849fep-03
+	log2C7 = 0x1.9ce042p-03
+	log2C8 = -0x1.7bee52p-03
+)
+
+// log10(1+f) = f/ln 10 + f²·P(f). The error is at most 2^-27.7.
+const (
+	log10C0 = -0x1.bcb7b2p-03
+	log10C1 = 0x1.287a2ep-03
+	log10C2 = -0x1.bcb66ep-04
+	log10C3 = 0x1.63f6e2p-04
+	log10C4 = -0x1.28c0fp-04
+	log10C5 = 0x1.f225f2p-05
+	log10C6 = -0x1.b0f18cp-05
+	log10C7 = 0x1.f22702p-05
+	log10C8 = -0x1.cc6cd8p-05
+)
+
 // sin(r) = r + r³·P(r²). The error is at most 2^-27.9.
 const (
 	sinC0 = -0x1.555546p-03

@@ -67,32 +67,43 @@ func logLimits(r, x float32, bits uint32) float32 {
 }
 
 // Log2 returns the binary logarithm of x.
-func Log2(x float32) float32 { return logBase(x, log2e, log2eLow, 1, 0) }
+func Log2(x float32) float32 {
+	bits, scaled := normal(x)
+	e, f := split(bits)
+	p := fma(log2C8, f, log2C7)
+	p = fma(p, f, log2C6)
+	p = fma(p, f, log2C5)
+	p = fma(p, f, log2C4)
+	p = fma(p, f, log2C3)
+	p = fma(p, f, log2C2)
+	p = fma(p, f, log2C1)
+	p = fma(p, f, log2C0)
+	r := fma(f, log2e, float32(fma(p, f, log2eLow)*f))
+	return logLimits((e+scaled)+r, x, bits)
+}
 
 // Log10 returns the decimal logarithm of x.
-func Log10(x float32) float32 { return logBase(x, log10e, log10eLow, log10Of2, log10Of2Low) }
-
-const (
-	log10e      = 0x1.bcb7b2p-02
-	log10eLow   = -0x1.5b235ep-27
-	log10Of2    = 0x1.344p-02 // its product with an exponent is exact
-	log10Of2Low = 0x1.3509f8p-18
-)
-
-// logBase returns the logarithm of x to base b. The pairs are log_b(e) and log_b(2).
-func logBase(x, high, low, two, twoLow float32) float32 {
+func Log10(x float32) float32 {
+	const (
+		log10e    = 0x1.bcb7b2p-02
+		log10eLow = -0x1.5b235ep-27
+		// The product of two with an exponent is exact.
+		two    = 0x1.344p-02
+		twoLow = 0x1.3509f8p-18
+	)
 	bits, scaled := normal(x)
 	e, f := split(bits)
 	e += scaled
-	// log(1+f) = f + t.
-	t := float32(float32(logPolynomial(f)*f) * f)
-	r := fma(f, low, float32(t*high))
-	r = fma(e, twoLow, r)
-	// Also add the rounding error of the largest sum.
-	whole := float32(e * two)
-	sum := fma(f, high, whole)
-	r += fma(f, high, whole-sum)
-	return logLimits(sum+r, x, bits)
+	p := fma(log10C8, f, log10C7)
+	p = fma(p, f, log10C6)
+	p = fma(p, f, log10C5)
+	p = fma(p, f, log10C4)
+	p = fma(p, f, log10C3)
+	p = fma(p, f, log10C2)
+	p = fma(p, f, log10C1)
+	p = fma(p, f, log10C0)
+	r := fma(f, log10e, float32(fma(p, f, log10eLow)*f))
+	return logLimits(fma(e, two, fma(e, twoLow, r)), x, bits)
 }
 
 // Log1p returns the natural logarithm of 1+x. It is accurate even if x is close to zero.
