@@ -18,7 +18,7 @@ func asinSeries(z float32) float32 {
 // asinParts returns the inverse sine of t and small = true for |x| up to 0.56. The number t is x or -x.
 // Otherwise, it returns 2·asin(√((1-|x|)/2)), which is the inverse cosine of |x|, with the sign of x.
 func asinParts(x, t float32) (v float32, small bool) {
-	// u = 2-2|x| and w = √u, with one of Newton's iterations.
+	// u = 2-2|x| and w = √u, with one iteration of Newton's method.
 	a := abs(x)
 	u := fma(-2, a, 2)
 	y := rsqrtNormal(u)
@@ -64,7 +64,7 @@ const (
 	halfPiFactor2 = 0x1.ddcb02p+00
 )
 
-// halfPiLow32 is what π/2 as a float32 lacks.
+// halfPiLow32 is the difference between π/2 and its float32 value.
 const halfPiLow32 = -0x1.777a5cp-25
 
 // atanUnit returns the inverse tangent of t, for t between 0 and 1.

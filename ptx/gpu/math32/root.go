@@ -11,7 +11,7 @@ func Sqrt(x float32) float32 { return num.Sqrt(x) }
 
 // Rsqrt returns 1 divided by the square root of x.
 func Rsqrt(x float32) float32 {
-	// One of Newton's iterations: y += y·(1 - x·y²)/2.
+	// One iteration of Newton's method: y += y·(1 - x·y²)/2.
 	y := rsqrt(x)
 	e := fma(-float32(x*y), y, 1)
 	r := fma(0.5*y, e, y)
@@ -48,7 +48,7 @@ func Rcbrt(x float32) float32 {
 		a, scale = float32(a*0x1p48), 0x1p16
 	}
 	t := ex2Normal(float32(lg2Normal(a) * (-1.0 / 3)))
-	// One of Newton's iterations: t += t·(1 - a·t³)/3.
+	// One iteration of Newton's method: t += t·(1 - a·t³)/3.
 	e := fma(-float32(a*t), float32(t*t), 1)
 	r := fma(float32(t*(1.0/3)), e, t)
 	// For a zero or an infinity, e is a NaN and t is right.
