@@ -49,7 +49,7 @@ type contextCore struct {
 	code []embeddedCode
 }
 
-// embeddedCode is a module that the context unloads.
+// embeddedCode is a module that the context loaded itself and unloads when it is closed.
 type embeddedCode struct {
 	life *life.Lifetime
 	text *kernelfault.Text

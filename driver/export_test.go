@@ -5,7 +5,7 @@ import "github.com/purecuda/cuda/internal/hostcall"
 // Usable returns the error that Available would return if d were the system's driver.
 func Usable(d *Driver) error { return usable(d) }
 
-// Prints reports whether kernels of an image may print on dev.
+// Prints reports whether the kernels of an image are assumed to print on dev.
 func Prints(dev Device, data []byte) (bool, error) {
 	img, err := newLoadable(data)
 	return img.prints(dev), err

@@ -111,8 +111,8 @@ func TestImagesThatTheDriverRefusesArePassedOver(t *testing.T) {
 	})
 }
 
-// An image prints if the code for the device names vprintf. If the code cannot be read, or is large, it
-// counts as printing.
+// An image is assumed to print if the code for the device contains the name vprintf, or if that
+// code cannot be read or is large.
 func TestImagesThatPrint(t *testing.T) {
 	gputest.OnEmulator(t, emulator.Config{}, func(t *testing.T, c *driver.Context) {
 		silent := markedPTX("7.0", "sm_52", 1)

@@ -262,11 +262,12 @@ func (l loadable) ptr() unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(
 // mayFault reports whether the code may have kernels that record faults.
 func (l loadable) mayFault() bool { return kernelfault.Possible(l.data, l.kind == image.Fatbin) }
 
-// mostUnpacked limits how many bytes of an entry of a fat binary are unpacked to look for vprintf.
+// mostUnpacked is the maximum size of code that is decompressed in order to look for vprintf, in
+// bytes.
 const mostUnpacked = 4 << 20
 
-// text notes that an image was loaded, if its kernels may print. A fat binary counts as printing if
-// its code for the device cannot be read, or is compressed and large.
+// text records that an image was loaded if its kernels may print. If the code for the device cannot
+// be read, or is compressed and large, a fat binary is assumed to print.
 func (c *Context) text(img loadable) *kernelfault.Text {
 	return c.core.home.Faults.Text(img.prints(c.core.dev))
 }

@@ -122,7 +122,7 @@ func Driver(t testing.TB, opts ...Option) *driver.Driver {
 	// afterwards were leaked. The system's driver cannot be unloaded, so closing it only marks
 	// it as closed.
 	t.Cleanup(func() {
-		t.Helper() // messages have the line that opened the driver
+		t.Helper() // so that messages contain the line that opened the driver
 		check(t, "driver.Close", d.Close())
 		if emu != nil {
 			o.reportFindings(t, emu)
@@ -204,8 +204,8 @@ func (o *options) missing(need int) error {
 	return err
 }
 
-// complete returns the text of an error with all libraries that were tried. A reader of a log cannot
-// print the error again.
+// complete returns the text of an error, including all libraries that were tried. The short text
+// would not suffice, because a reader of a log cannot ask for the details.
 func complete(err error) string {
 	var tried *loader.OpenError
 	if errors.As(err, &tried) {
@@ -250,7 +250,7 @@ func (o *options) say(t testing.TB, d *driver.Driver) {
 	t.Log(text)
 }
 
-// benchmarks contains the benchmarks that have said where they run.
+// benchmarks contains the benchmarks that have already logged where they run.
 var benchmarks sync.Map
 
 // Emulator returns the emulator of a driver of this package, or nil on a GPU. It has methods that

@@ -121,7 +121,8 @@ func TestFindingsFailTheTest(t *testing.T) {
 	}
 }
 
-// goPTX has the lines of kernels in Go: hot adds to an element with an atomic, and cold without one.
+// goPTX is compiled PTX with the source lines of kernels in Go. Kernel hot adds to an element
+// atomically, and kernel cold does so without an atomic operation.
 const goPTX = `.version 7.0
 .target sm_80
 .address_size 64
@@ -148,7 +149,7 @@ const goPTX = `.version 7.0
 }
 `
 
-// Findings in kernels that are written in Go begin with the line in Go, and say what to do.
+// Findings in kernels written in Go must begin with the line of Go code and suggest a remedy.
 func TestFindingsInGo(t *testing.T) {
 	for _, m := range []struct {
 		kernel         string

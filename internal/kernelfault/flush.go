@@ -7,19 +7,19 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// flush writes what C's standard output has in its buffer. C keeps text there unless the output is a
-// terminal, and a Go program ends without writing it. Tests replace flush.
+// flush writes the contents of the buffer of C's standard output. Unless the output is a terminal,
+// C keeps text in that buffer, and a Go program ends without writing it. Tests replace flush.
 var flush = func() error { return standardOutput().flush() }
 
 // Flush writes the text that the driver printed when it destroyed a context.
 func Flush() error { return flush() }
 
-// standardOutput is opened with the first text. Without a C library there is no driver in C either,
-// so there is nothing to flush.
+// standardOutput returns C's standard output, which it opens when text is first printed. Without a
+// C library, no driver written in C can be loaded, so there is nothing to flush.
 var standardOutput = sync.OnceValue(openStandardOutput)
 
-// file is a FILE of C and the function that flushes it. fflush(NULL) would flush it, too. But it
-// locks every FILE, and so would wait for a thread of C that reads from its standard input.
+// file is a C FILE and the function that flushes it. fflush(NULL) would flush it, too, but locks
+// every FILE. It would therefore wait for a C thread that is reading from its standard input.
 type file struct {
 	fflush loader.Proc // zero if there is no C library
 	at     func() uintptr

@@ -13,8 +13,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// C keeps text for a pipe in its buffer, which is lost if the program does not end through C. Flush
-// writes it.
+// If the output is a pipe, C keeps text in its buffer, which is lost if the program does not exit
+// through C. Flush must write that text.
 func TestFlushWritesTextToAPipe(t *testing.T) {
 	const child = "PURECUDA_TEST_FLUSH"
 	if os.Getenv(child) != "" {

@@ -6,8 +6,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// openStandardOutput finds stdout in Windows' C library. The driver may have another C library in
-// itself, whose output no other code can flush. The library stays open.
+// openStandardOutput finds stdout in Windows' C library. The library stays open. The driver may
+// contain another C library, whose output no other code can flush.
 func openStandardOutput() *file {
 	f := &file{}
 	crt, err := loader.Open("ucrtbase.dll")

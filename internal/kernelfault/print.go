@@ -10,23 +10,25 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// Prints reports whether PTX or machine code calls vprintf, and so may print text.
+// Prints reports whether PTX or machine code mentions vprintf, and therefore may print text.
 func Prints(code []byte) bool { return bytes.Contains(code, []byte("vprintf")) }
 
-// printer makes the driver print the text of kernels, which it keeps in a buffer of the device.
-// Driver 580 prints that text in cuCtxSynchronize, in cuEventSynchronize and in cuStreamSynchronize of
-// any stream. Waits poll instead, so the printer has a stream of its own, without work. The stream
-// does not block, and therefore does not wait for work of others.
+// printer makes the driver print the text of kernels, which the driver keeps in a buffer on the
+// device. Driver 580 prints that text in cuCtxSynchronize, in cuEventSynchronize, and in
+// cuStreamSynchronize of any stream. Waits poll instead of calling these functions, so the printer
+// synchronizes a stream of its own, in which nothing runs. It is a non-blocking stream, so it does
+// not wait for other work.
 type printer struct {
 	modules atomic.Int32 // number of loaded modules whose kernels may print
 
-	mu     sync.RWMutex // write-locked to change what follows, read-locked during a call with it
+	mu     sync.RWMutex // write-locked to change the following fields, read-locked while the stream is used
 	stream cu.CUstream
 	closed bool
 }
 
-// Print prints the text of kernels that have ended, if a loaded module may print. It reports whether
-// that is so. Errors are noted and not returned, because the work that was waited for has succeeded.
+// Print prints the text of kernels that have ended and reports true, if a loaded module may print.
+// Otherwise it does nothing. It passes errors to note instead of returning them, because the work
+// that was waited for has succeeded.
 func (s *State) Print() bool {
 	if s.printer.modules.Load() == 0 {
 		return false
@@ -49,7 +51,7 @@ func (p *printer) synchronize(d *cu.Driver) error {
 	return d.CuStreamSynchronize(p.stream)
 }
 
-// open creates the stream. If that fails, the next call tries it again.
+// open creates the stream. If that fails, the next call tries again.
 func (p *printer) open(d *cu.Driver) error {
 	p.mu.RLock()
 	ready := p.stream != 0 || p.closed
@@ -82,10 +84,10 @@ func (p *printer) close(d *cu.Driver) error {
 	return err
 }
 
-// Text is a loaded module whose kernels may print. On nil, its methods do nothing.
+// Text is a loaded module whose kernels may print. The methods of a nil Text do nothing.
 type Text struct{ state *State }
 
-// Text notes that a module was loaded. If its kernels cannot print, Text returns nil.
+// Text records that a module was loaded. If its kernels cannot print, Text returns nil.
 func (s *State) Text(prints bool) *Text {
 	if !prints {
 		return nil
@@ -94,14 +96,15 @@ func (s *State) Text(prints bool) *Text {
 	return &Text{s}
 }
 
-// Drain prints text. Call it before unloading the module, which has the formats.
+// Drain prints text. Call it before unloading the module, because the module contains the format
+// strings.
 func (t *Text) Drain() {
 	if t != nil {
 		t.state.Print()
 	}
 }
 
-// Free notes that the module was unloaded. If unloading failed, its kernels may still print.
+// Free records that the module was unloaded. If unloading failed, its kernels may still print.
 func (t *Text) Free(unloaded error) {
 	if t != nil && unloaded == nil {
 		t.state.printer.modules.Add(-1)

@@ -13,7 +13,7 @@ import (
 
 // The tag purecuda_syscall excludes this test, because argument blocks then escape to the heap.
 
-// A wait that prints allocates nothing.
+// A wait that prints must not allocate.
 func TestPrintingDoesNotAllocate(t *testing.T) {
 	gputest.OnEmulator(t, emulator.Config{Stdout: io.Discard}, func(t *testing.T, c *driver.Context) {
 		m, s := must(c.LoadModule([]byte(printing)))(t), stream(t, c)

@@ -48,11 +48,12 @@ const printing = `.version 7.0
 }
 `
 
-// printed is how text is printed: in the order of calls, by the stream without work, and by C.
+// printed lists the calls that print text: the synchronization of the stream in which nothing runs,
+// and the flush of C's standard output.
 var printed = []string{"cuStreamSynchronize", "fflush"}
 
-// calls records the driver's calls that create, destroy and synchronise streams, destroy contexts and
-// unload modules, and "fflush".
+// calls records "fflush" and the driver calls that create, destroy and synchronise streams, destroy
+// contexts, and unload modules.
 type calls struct {
 	mu   sync.Mutex
 	list []string
@@ -84,7 +85,8 @@ func (c *calls) want(t *testing.T, what string, names ...string) {
 	}
 }
 
-// watched returns an emulated context, its library, whose calls can fail, and the record of calls.
+// watched returns an emulated context, its library, whose calls can be made to fail, and the record
+// of its calls.
 func watched(t *testing.T, cfg emulator.Config) (c *driver.Context, lib *faulty.Library, of *calls) {
 	t.Helper()
 	if cfg.Stdout == nil {
@@ -106,7 +108,7 @@ func say(t *testing.T, m kernels, s *driver.Stream) {
 	ok(t, k.Launch(s, driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(1)}))
 }
 
-// Each kind of wait prints text when it is done. The first one creates the stream.
+// Each kind of wait must print text when the work is done. The first wait creates the stream.
 func TestEveryWaitPrints(t *testing.T) {
 	var out bytes.Buffer
 	c, _, of := watched(t, emulator.Config{Stdout: &out})
@@ -152,7 +154,7 @@ func TestEveryWaitPrints(t *testing.T) {
 	ok(t, errors.Join(x.Close(), g.Close(), legacy.Close(), e.Close(), m.Close()))
 }
 
-// Contexts without a loaded module that prints make no additional call.
+// Without a loaded module that may print, waits must make no additional calls.
 func TestOnlyModulesThatPrintCost(t *testing.T) {
 	c, _, of := watched(t, emulator.Config{})
 	index, s, out := load(t, c, "index"), stream(t, c), buffer(t, c, 32)
@@ -176,7 +178,7 @@ func TestOnlyModulesThatPrintCost(t *testing.T) {
 	quiet("after the modules were closed")
 }
 
-// Every way to load code finds out whether its kernels may print.
+// Every way to load code must determine whether its kernels may print.
 func TestEveryLoadFindsText(t *testing.T) {
 	c, _, of := watched(t, emulator.Config{})
 	s, silent := stream(t, c), strings.NewReplacer("vprintf", "vprint").Replace(printing)
@@ -218,8 +220,8 @@ func TestEveryLoadFindsText(t *testing.T) {
 	}
 }
 
-// A context that is closed prints what its embedded modules printed, before it unloads them, and
-// destroys its stream.
+// When a context is closed, it must print the text of its embedded modules before it unloads them,
+// and must destroy the stream.
 func TestClosedContextPrints(t *testing.T) {
 	of := &calls{}
 	defer kernelfault.SetFlush(func() error { of.add("fflush"); return nil })()
@@ -257,8 +259,8 @@ func (f *streamFlags) Lookup(symbol string) (loader.Proc, error) {
 	}), err
 }
 
-// If the driver cannot print, waits succeed, the context notes the error, and the next wait tries
-// again. No stream leaks.
+// If the driver cannot print, waits must succeed, the context must note the error, and the next
+// wait must try again. No stream may leak.
 func TestWaitsSucceedIfTextCannotBePrinted(t *testing.T) {
 	failing := errors.New("the output is closed")
 	for _, name := range []string{"cuStreamCreate", "cuStreamSynchronize", "fflush"} {
@@ -293,14 +295,14 @@ func TestWaitsSucceedIfTextCannotBePrinted(t *testing.T) {
 				made++
 			}
 		}
-		want := 2 // s, and the stream that an earlier wait or this one has made
+		want := 2 // s, and the printer's stream, created by this wait or an earlier one
 		if destroyed != want || made > 1 {
 			t.Errorf("%s: %d streams made and %d destroyed", name, made, destroyed)
 		}
 	}
 }
 
-// Goroutines that wait at once create one stream, and each of them prints.
+// Goroutines that wait concurrently must create only one stream, and each of them must print.
 func TestManyWaitsPrint(t *testing.T) {
 	c, _, of := watched(t, emulator.Config{})
 	m := must(c.LoadModule([]byte(printing)))(t)
@@ -330,8 +332,8 @@ func TestManyWaitsPrint(t *testing.T) {
 	ok(t, m.Close())
 }
 
-// The wait for one stream does not wait for the work of another one, even if that one is ordered with
-// the legacy stream, and it does not end a capture.
+// A wait for one stream must not wait for the work of another one, even if that stream is ordered
+// with the legacy stream. It must not end a capture.
 func TestPrintingDoesNotDisturb(t *testing.T) {
 	test := func(t *testing.T, c *driver.Context) {
 		defer kernelfault.SetFlush(func() error { return nil })()

@@ -11,9 +11,9 @@ type Refusal struct {
 	// file. The text /**/ marks the position of the error.
 	Code  string
 	Decls string // declarations outside of the kernel
-	// Imports contains packages of the Go distribution, separated by spaces.
+	// Imports lists the imported packages of the Go distribution, separated by spaces.
 	Imports string
-	Error   string // the compiler's message with its advice; empty if the error is one of Go's own
+	Error   string // the compiler's message with its advice; empty if Go itself reports the error
 	whole   bool   // whether Code is a whole file
 }
 

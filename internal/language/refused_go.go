@@ -1,7 +1,7 @@
 package language
 
-// RefusedGo contains calls of functions of the Go distribution that the compiler rejects. The compiler
-// reports one error for each, at the call.
+// RefusedGo contains calls of functions of the Go distribution that the compiler rejects. For each
+// of them, the compiler reports one error at the call.
 var RefusedGo = []Refusal{
 	{Imports: "fmt", Code: "/**/fmt.Println(n)", Error: "fmt.Println is not available in kernels: use gpu.Printf"},
 	{Imports: "fmt os", Code: "/**/fmt.Fprintf(os.Stderr, \"%d\", n)", Error: "fmt.Fprintf is not available in kernels: use gpu.Printf"},

@@ -38,7 +38,8 @@ func fromGo(t *testing.T) func(path string) (go2ptx.Package, error) {
 	}
 }
 
-// For each call of the Go distribution, the compiler must report one error, at the call in the kernel.
+// For each call of a function of the Go distribution, the compiler must report exactly one error,
+// at the call in the kernel.
 func TestRefusedGoCalls(t *testing.T) {
 	source := fromGo(t)
 	for _, r := range language.RefusedGo {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// lib is a package of the Go distribution, because its path begins without a dot.
+// lib counts as a package of the Go distribution, because its path has no dot.
 const lib = `package lib
 
 import "missing"
@@ -77,12 +77,13 @@ func compute() int { return *new(int) + len(map[int]int{}) }
 func Assembly(n int) int
 `
 
-// An error in the Go distribution is reported where the kernel uses it, once for each place.
+// An error in the Go distribution must be reported where the kernel uses the faulty code, once for
+// each place.
 func TestErrorsInTheGoDistribution(t *testing.T) {
 	const again = "use it on the host, or write it in the kernel"
 	for _, test := range []struct {
-		code string // /**/ precedes the places of the errors
-		want string // without the advice, if it is the usual one
+		code string // /**/ marks the positions of the errors
+		want string // expected error; it may omit the usual advice
 	}{
 		{"x[0] = /**/lib.Long(n)", "lib.Long cannot be compiled for kernels (in lib.double: goroutines are not available in kernels)"},
 		{"x[0] = /**/lib.Long(n) + 1; x[1] = /**/lib.Long(n)", "lib.Long cannot be compiled for kernels (in lib.double: goroutines are not available in kernels)"},
@@ -99,12 +100,13 @@ func TestErrorsInTheGoDistribution(t *testing.T) {
 		{"x[0] = /**/lib.Assembly(n)", "lib.Assembly cannot be compiled for kernels (lib.Assembly has no Go code)"},
 		{"_ = /**/lib.Pair{}.String()", "lib.Pair.String cannot be compiled for kernels (in lib.Pair.String: undefined: undefined)"},
 
-		// Code of the user that the Go distribution calls keeps its places.
+		// An error in the user's code is reported there, even if the Go distribution calls that
+		// code.
 		{"lib.Each(n, func(i int) { /**/recover() })", "recover is not available in kernels: a panic ends the thread with a fault"},
 		{"for range lib.Seq(n) { /**/recover() }", "recover is not available in kernels: a panic ends the thread with a fault"},
 		{"lib.Each(n, func(i int) { x[i] = /**/lib.Undefined() })", "lib.Undefined cannot be compiled for kernels (in lib.Undefined: undefined: undefined)"},
 
-		// What is not called may have errors.
+		// Functions that are not called may contain errors.
 		{"x[0] = lib.Fine(n); x[1] = lib.Pair{1, n}.Sum(); if false { x[2] = lib.Undefined() } }; type local struct{}; func (local) String() {}; func other() { local{}.String()", ""},
 	} {
 		t.Run(test.code, func(t *testing.T) {
@@ -141,7 +143,8 @@ func TestErrorsInTheGoDistribution(t *testing.T) {
 	}
 }
 
-// A module's path may have no dot. Errors in its packages have their own places.
+// A module's path may have no dot. Errors in its packages must still be reported at their own
+// positions.
 func TestErrorsInAModuleWithoutADot(t *testing.T) {
 	text := "package p\n\nimport \"github.com/purecuda/cuda/ptx/gpu\"\nimport \"heat/lib\"\n\n//gpu:kernel\nfunc k(t gpu.Thread, n int) { lib.Recursive(n) }\n"
 	_, err := Compile(Config{Package: Package{Path: "heat/p", Files: []File{{Name: "p.go", Data: []byte(text)}}}, Import: func(path string) (Package, error) {

@@ -81,7 +81,8 @@ func TestRemarks(t *testing.T) {
 	}
 }
 
-// A pointer to a variable is not nil, whichever variable it is. Pointers from the host are checked.
+// The compiler must not check a pointer to a variable for nil, regardless of the kind of variable.
+// It must check pointers from the host.
 func TestPointersToVariablesAreNotChecked(t *testing.T) {
 	const text = `package p
 

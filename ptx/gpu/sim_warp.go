@@ -120,7 +120,7 @@ func sourceLane(call string, lane, arg, width int) int {
 	switch {
 	case call == "Shuffle":
 		return first | arg&(width-1)
-	case uint(arg) >= WarpSize: // there is no such lane
+	case uint(arg) >= WarpSize: // the source lane does not exist
 		return lane
 	}
 	switch call {

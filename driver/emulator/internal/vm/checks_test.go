@@ -449,7 +449,7 @@ func TestBarriersNotReachedByAllAreFound(t *testing.T) {
 	}
 }
 
-// A report begins with the source line if that is known, and then ends with the PTX.
+// If the source line is known, a report must begin with it and end with the PTX.
 func TestReportsOfFaults(t *testing.T) {
 	f := vm.Fault{Kind: vm.FaultUninitialized, Kernel: "hot", File: "ptx input", Line: 65, Instr: "atom.global.add.u64 %rd12, [%rd2], 1;",
 		Thread: vm.Dim3{X: 4}, Addr: 0x7000, Size: 8, Space: "global", Write: true, Atomic: true, Detail: "never written"}

@@ -94,8 +94,8 @@ type Fault struct {
 // Result returns the CUDA result code of the fault.
 func (f *Fault) Result() uint32 { return f.Kind.Result() }
 
-// Error returns a one-line report. It begins with the source line if that is known. The PTX is then at
-// the end.
+// Error returns a one-line report. If the source line is known, the report begins with it and ends
+// with the PTX.
 func (f *Fault) Error() string {
 	var b strings.Builder
 	if f.Source != "" {
@@ -136,7 +136,7 @@ func (f *Fault) inGo() bool {
 	return strings.HasSuffix(file, ".go")
 }
 
-// adviseRace adds what a program can do about a race between threads of one launch.
+// adviseRace adds advice on how to avoid a race between threads of one launch.
 func (f *Fault) adviseRace(sameBlock bool) {
 	atomic, barrier := "an atomic", "a barrier"
 	if f.inGo() {
@@ -249,9 +249,9 @@ func Here() *Trace {
 	return &Trace{append([]uintptr(nil), pcs[:n]...)}
 }
 
-// String lists the innermost calls outside the library and outside of launchers that go2ptx generated,
-// at most traceShown, innermost first. It is empty if there are none, as on a goroutine of the
-// emulator.
+// String lists up to traceShown calls, innermost first. It omits calls inside the library and in
+// launchers that go2ptx generated. The list is empty if there are no others, as on a goroutine of
+// the emulator.
 func (t *Trace) String() string {
 	if t == nil || len(t.calls) == 0 {
 		return ""

@@ -71,8 +71,9 @@ func compare(t *testing.T, text string) {
 
 const printEnv = "PURECUDA_TEST_PRINT"
 
-// A GPU prints through the standard output of C, so the test runs the kernels in a child process, whose
-// output is a pipe. The text must be there after Stream.Wait, before the next heading.
+// On a GPU, printing goes through C's standard output. So the test runs the kernels in a child
+// process whose output is a pipe. The text must arrive after Stream.Wait and before the next
+// heading.
 func TestPrintf(t *testing.T) {
 	t.Run("emulator", func(t *testing.T) {
 		var out bytes.Buffer

@@ -2,7 +2,7 @@ package features
 
 import "github.com/purecuda/cuda/ptx/gpu"
 
-// farShuffles shuffles by distances that are longer than a warp, some of which are constants.
+// farShuffles shuffles by distances that may exceed the warp size. Some of them are constants.
 //
 //gpu:kernel block=64
 func farShuffles(t gpu.Thread, v, out []uint32, by int) {

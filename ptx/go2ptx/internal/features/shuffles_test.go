@@ -7,8 +7,8 @@ import (
 	"github.com/purecuda/cuda/ptx/gpu"
 )
 
-// A lane that would read from beyond the warp keeps its number, although the instruction uses only five
-// bits of the distance.
+// If the source lane would be outside of the warp, the result must be the lane's own value. The
+// instruction alone would not ensure this, because it uses only five bits of the distance.
 func TestShufflesBeyondTheWarp(t *testing.T) {
 	each(t, func(d *device) {
 		v := make([]uint32, 64)

@@ -336,8 +336,8 @@ func (f *frame) dynamic(n ast.Node, x val) (*boxed, bool) {
 	return nil, false
 }
 
-// unlessError returns the ID of a refusal. If t is the type error, it is the one with the advice that
-// authors of functions with error results need.
+// unlessError returns the ID of a refusal. If t is the type error, it returns the ID whose advice
+// is meant for functions that return errors.
 func unlessError(t types.Type, id string) string {
 	if types.Identical(t, types.Universe.Lookup("error").Type()) {
 		return "error-known"

@@ -18,7 +18,7 @@ type frame struct {
 	caller   *frame
 	at0      ast.Node // position of the call in the caller
 	key      string   // key of the instance
-	entry    goEntry  // how the function was reached, if it is of the Go distribution
+	entry    goEntry  // how the function was reached, if it belongs to the Go distribution
 	lit      *ast.FuncLit
 	depth    int
 	inline   int32

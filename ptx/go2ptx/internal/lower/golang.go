@@ -9,12 +9,12 @@ import (
 )
 
 // goEntry is the call or variable in the user's code through which lowering has entered the Go
-// distribution. An error there is reported at this place, because the user can change only that. It
-// is zero while the user's code is lowered.
+// distribution. Errors inside the distribution are reported at this position, because it is the
+// only place that the user can change. It is zero while the user's code is lowered.
 type goEntry struct {
 	pos  token.Pos
 	pkg  *types.Package
-	name string // what the user's code names
+	name string // the name that the user's code uses
 	in   string // the function of the Go distribution that is being lowered
 }
 
@@ -46,8 +46,8 @@ func (f *frame) literalEntry(n ast.Node, c *frame) goEntry {
 	return c.entry
 }
 
-// refused reports a call of a function of the Go distribution that is known not to compile. The
-// arguments of the call are not lowered.
+// refused reports an error and returns true if a call names a function of the Go distribution that
+// is known not to compile. The caller need not lower the arguments.
 func (f *frame) refused(e *ast.CallExpr, fun ast.Expr) bool {
 	switch x := fun.(type) {
 	case *ast.IndexExpr:
@@ -68,7 +68,7 @@ func (f *frame) refused(e *ast.CallExpr, fun ast.Expr) bool {
 	return ok && f.refuseFunc(e, fn)
 }
 
-// refuseFunc reports the use of a function of the Go distribution that is known not to compile.
+// refuseFunc is like refused, but takes the function.
 func (f *frame) refuseFunc(n ast.Node, fn *types.Func) bool {
 	pkg, decl := f.l.prog.Body(fn)
 	if pkg == nil || !pkg.FromGo() {
@@ -87,7 +87,7 @@ func (f *frame) refuseFunc(n ast.Node, fn *types.Func) bool {
 	return true
 }
 
-// goError reports an error at an entry, unless there is one already.
+// goError reports an error at an entry. It reports only one error for each entry.
 func (l *lowerer) goError(e goEntry, reason string) {
 	_, at := l.position(e.pos)
 	at.Offset = 0

@@ -79,7 +79,7 @@ type lowerer struct {
 
 	closures map[string]*closure
 	funcs    map[string]*ir.Func
-	entries  map[string]goEntry // how instances that are functions of the module were first reached
+	entries  map[string]goEntry // for functions that are not inlined: how each was first reached
 	externs  map[string]*ir.Func
 	names    map[string]bool
 	strings  map[string]*ir.Var

@@ -7,15 +7,16 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 )
 
-// header is a shared variable that contains slices, pointers or strings. Some thread must set them.
+// header is a shared variable that contains slices, pointers or strings. A thread must set them
+// before use.
 type header struct {
 	v   *ir.Var
 	pos token.Pos
 	typ types.Type
 }
 
-// checkHeaders reports shared variables with slices, pointers or strings that nothing sets. Their
-// authors expect gpu.Shared[[]T] to return memory for elements.
+// checkHeaders reports an error for each shared variable with slices, pointers or strings that no
+// code sets. In most cases, the author expected gpu.Shared[[]T] to return memory for the elements.
 func (l *lowerer) checkHeaders() {
 	for _, h := range l.headers {
 		if l.sets(h.v) {
@@ -31,8 +32,8 @@ func (l *lowerer) checkHeaders() {
 	}
 }
 
-// headerIn returns what a type contains that points to other memory, or an empty string, and the
-// element type if that is a slice.
+// headerIn returns the kind of pointer that a type contains: "slice", "pointer", "string", or "" if
+// there is none. For a slice, it also returns the element type.
 func headerIn(t types.Type) (kind string, elem types.Type) {
 	switch u := t.Underlying().(type) {
 	case *types.Slice:
@@ -83,7 +84,7 @@ func (l *lowerer) sets(v *ir.Var) bool {
 	return false
 }
 
-// derives reports whether a value is an address that is computed from one of the addresses.
+// derives reports whether a value is an address computed from one of the given addresses.
 func derives(x *ir.Value, addresses map[*ir.Value]bool) bool {
 	switch x.Op {
 	case ir.OpPtrAdd, ir.OpSpaceCast, ir.OpCopy, ir.OpPhi, ir.OpSelect:

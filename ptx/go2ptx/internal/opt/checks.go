@@ -224,8 +224,8 @@ func (c *checks) decide(v *ir.Value, depth int) (yes, ok bool) {
 
 func isNil(p *ir.Value) bool { return p.Op == ir.OpConst && p.Type.Kind == ir.Ptr && p.Aux == 0 }
 
-// pointsToVariable reports whether an address is derived from local or module variables only. Such
-// an address is not nil: arithmetic stays in the variable, because indices are checked.
+// pointsToVariable reports whether an address is derived only from local or module variables. Such
+// an address is not nil. Since indices are checked, address arithmetic cannot leave the variable.
 func pointsToVariable(p *ir.Value) bool {
 	seen := map[*ir.Value]bool{}
 	var visit func(p *ir.Value) bool
@@ -239,7 +239,7 @@ func pointsToVariable(p *ir.Value) bool {
 			return visit(p.Args[1]) && visit(p.Args[2])
 		case ir.OpPhi:
 			if seen[p] {
-				return true // decided by the other operands
+				return true // the other operands decide
 			}
 			seen[p] = true
 			for _, a := range p.Args {

@@ -153,13 +153,14 @@ func TestSimplify(t *testing.T) {
 	}), map[string]int{"lshr": 1, "div": 0, "ashr": 0})
 }
 
-// A minimum or maximum is one of its operands if the ranges say so.
+// If the ranges of the operands allow it, a minimum or maximum must be replaced with one of its
+// operands.
 func TestExtremes(t *testing.T) {
 	for _, c := range []struct {
 		op   ir.Op
 		name string
 		at   int64
-		want string // of the extreme of lane and at
+		want string // what remains of the minimum or maximum of lane and at
 	}{
 		{ir.OpUMin, "umin", 31, "lane"}, {ir.OpUMin, "umin", 30, "both"}, {ir.OpUMin, "umin", -1, "both"}, {ir.OpUMin, "umin", 0, "at"},
 		{ir.OpUMax, "umax", 31, "at"}, {ir.OpUMax, "umax", 30, "both"}, {ir.OpUMax, "umax", -1, "both"}, {ir.OpUMax, "umax", 0, "lane"},

@@ -121,8 +121,8 @@ func (s *simplifier) value(v *ir.Value) *ir.Value {
 	return nil
 }
 
-// extreme returns the operand that is the minimum or maximum according to the ranges of both, or nil.
-// Counts of shifts are limited by such a minimum, which t.Lane() never reaches.
+// extreme returns the operand that must be the minimum or maximum, according to the ranges of both
+// operands, or nil. This removes, for example, the limit of a shift count if the count is t.Lane().
 func extreme(v *ir.Value) *ir.Value {
 	low, high := v.Args[0], v.Args[1]
 	a, b := rangeOf(low, 6), rangeOf(high, 6)

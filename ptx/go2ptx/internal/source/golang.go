@@ -10,13 +10,13 @@ import (
 )
 
 // Errors in the Go distribution are of no use to the author of a kernel, who can only change the
-// call. Package lower therefore reports them at the call in the kernel. This file finds the
-// functions that cannot be called, and what a kernel can use instead.
+// call. Therefore, package lower reports them at the call in the kernel. This file finds the
+// functions that cannot be called, and contains advice about what to use instead.
 //
-// Package language has code for the lines of the table.
+// Package language contains an example of each line of the table.
 
-// hostPackages are packages and folders of the Go distribution that work only on a host. The bodies
-// of their functions are not read, because they reach large parts of the distribution.
+// hostPackages lists the packages and folders of the Go distribution that work only on a host. The
+// bodies of their functions are not read, because they would reach large parts of the distribution.
 var hostPackages = set("context database embed expvar flag fmt html internal/poll internal/reflectlite internal/sync log net os plugin reflect regexp runtime sync syscall testing text unique weak")
 
 // HostOnly reports whether the functions of a package of the Go distribution work only on a host.
@@ -37,9 +37,9 @@ const (
 	useStrings = "use constant strings and []byte, and build other text on the host"
 )
 
-// instead is what kernels can use in place of functions, variables and types of the Go
-// distribution. The first line that fits counts. A name that ends in * stands for all names that
-// begin so.
+// instead lists what kernels can use in place of functions, variables and types of the Go
+// distribution. The first matching line applies. A * at the beginning or end of a name matches any
+// text.
 var instead = []struct{ path, names, advice string }{
 	{"fmt", "Print* Fprint*", "use gpu.Printf"},
 	{"fmt", "Sprint* Append*", "use gpu.Printf, or a constant string"},
@@ -74,8 +74,8 @@ var instead = []struct{ path, names, advice string }{
 	{"maps", "*", "use slices with sorted keys, or an array"},
 }
 
-// Instead returns what a kernel can use in place of a name of the Go distribution, or an empty
-// string. The name of a method is that of its type, a dot and its own.
+// Instead returns advice on what a kernel can use in place of a name of the Go distribution, or "".
+// The name of a method has the form Type.Method.
 func Instead(path, name string) string {
 	for _, x := range instead {
 		if x.path != path {
@@ -93,7 +93,8 @@ func Instead(path, name string) string {
 	return ""
 }
 
-// matches reports whether a name fits a pattern with at most one *, at its beginning or end.
+// matches reports whether a name matches a pattern, which may contain one * at its beginning or
+// end.
 func matches(pattern, name string) bool {
 	if end, ok := strings.CutPrefix(pattern, "*."); ok {
 		return strings.HasSuffix(name, "."+end)
@@ -104,8 +105,9 @@ func matches(pattern, name string) bool {
 	return name == pattern
 }
 
-// Unavailable returns the message and the advice for the use of a name of the Go distribution.
-// Reason says what cannot be compiled. It is left out if there is advice for the name.
+// Unavailable returns the message and the advice for the use of a name of the Go distribution. If
+// there is no specific advice for the name, the message contains reason, which says what cannot be
+// compiled.
 func Unavailable(pkg *types.Package, name, reason string) (message, advice string) {
 	full := pkg.Name() + "." + name
 	if advice := Instead(pkg.Path(), name); advice != "" {
@@ -133,8 +135,7 @@ func NameOf(obj types.Object) string {
 // FromGo reports whether the package is from the Go distribution.
 func (p *Package) FromGo() bool { return p.std || p.stub }
 
-// Broken returns an error in the declaration of a function of the Go distribution, or an empty
-// string. The function cannot be called.
+// Broken returns the reason why a function of the Go distribution cannot be compiled, or "".
 func (p *Program) Broken(fn *types.Func) string { return p.broken[fn.Origin()] }
 
 // hidden is an error in the Go distribution. It is reported where the user's code uses the
@@ -156,7 +157,7 @@ func (l *loader) inGo(pos token.Pos) bool {
 	return false
 }
 
-// part is a function or a specification of the Go distribution.
+// part is a function, or a specification of types, variables or constants, of the Go distribution.
 type part struct {
 	pkg    *Package
 	node   ast.Node
@@ -165,8 +166,8 @@ type part struct {
 	reason string
 }
 
-// findBroken finds the functions that cannot be called because of hidden errors, and reports uses
-// of broken variables, types and constants in the user's code.
+// findBroken finds the functions that cannot be called because of hidden errors. It reports the
+// uses of broken variables, types and constants in the user's code.
 func (c *checker) findBroken() {
 	if len(c.hidden) == 0 {
 		return
@@ -211,8 +212,8 @@ func (c *checker) findBroken() {
 	c.usesOfBroken(owner)
 }
 
-// usesOfBroken reports broken variables, types and constants that the user's code names. Calls of
-// functions are reported by package lower, because many are not compiled.
+// usesOfBroken reports the uses of broken variables, types and constants in the user's code.
+// Package lower reports the calls of broken functions, because many calls are never compiled.
 func (c *checker) usesOfBroken(owner map[types.Object]*part) {
 	for _, pkg := range c.p.Packages {
 		if pkg.FromGo() {
@@ -256,7 +257,7 @@ func declared(n ast.Node) []*ast.Ident {
 	return nil
 }
 
-// breakWith sets the reason why a part and its users cannot be compiled, unless they have one.
+// breakWith marks a part and its users as broken for a reason, unless they are already marked.
 func (p *part) breakWith(reason string) {
 	if reason == "" || p.reason != "" {
 		return
@@ -267,7 +268,7 @@ func (p *part) breakWith(reason string) {
 	}
 }
 
-// errorIn returns the first error in a part, or an empty string.
+// errorIn returns the first error in a part, or "".
 func (c *checker) errorIn(p *part) string {
 	i, _ := slices.BinarySearchFunc(c.hidden, p.node.Pos(), func(h hidden, pos token.Pos) int { return cmp.Compare(h.pos, pos) })
 	if i < len(c.hidden) && c.hidden[i].pos <= p.node.End() {
@@ -276,8 +277,8 @@ func (c *checker) errorIn(p *part) string {
 	return ""
 }
 
-// unresolved returns the first name in a part that has no type, or an empty string. The type checker
-// does not report errors that follow from others.
+// unresolved reports the first name in a part that has no type, or returns "". It is needed because
+// the type checker does not report errors that result from earlier errors.
 func (p *part) unresolved() string {
 	for _, id := range identifiers(p.node) {
 		obj, used := p.pkg.Info.Uses[id]
@@ -289,7 +290,7 @@ func (p *part) unresolved() string {
 	return ""
 }
 
-// isInvalid reports whether the type checker found no type for an object that should have one.
+// isInvalid reports whether an object has no valid type, although its kind requires one.
 func isInvalid(obj types.Object) bool {
 	switch obj.(type) {
 	case *types.Var, *types.Const, *types.TypeName, *types.Func:

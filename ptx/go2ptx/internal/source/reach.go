@@ -378,8 +378,7 @@ func (w *walker) selector(n *ast.SelectorExpr) {
 }
 
 // open loads the imported package that declares a name. If that fails, it reports an error at the
-// import, or at the name if there is advice for it. A name that may come from any of several imports
-// is empty.
+// import or, if there is advice for the name, at the name. For a dot import, the name is empty.
 func (w *walker) open(im *importSpec, name string, pos token.Pos) *unit {
 	l := w.l
 	if im.path == "unsafe" {

@@ -51,7 +51,7 @@ type Program struct {
 	decls    map[*types.Func]body
 	byTypes  map[*types.Package]*Package
 	units    map[string]*unit
-	broken   map[*types.Func]string // functions of the Go distribution that have errors
+	broken   map[*types.Func]string // functions of the Go distribution that cannot be compiled, with the reasons
 }
 
 // HasMethod reports whether a type declares a method, whether or not the method is reached.
@@ -74,8 +74,8 @@ type Package struct {
 	Types     *types.Package
 	Info      *types.Info
 	Files     []*ast.File // contain only reached declarations
-	std       bool        // whether the source is that of the Go distribution
-	stub      bool        // whether the declarations are those in std
+	std       bool        // whether the package is compiled from the Go distribution's source
+	stub      bool        // whether the declarations come from folder std
 }
 
 // Kernel is a kernel or an instance of a generic kernel.
