@@ -60,7 +60,21 @@ type Part struct {
 	Offset int
 	Mem    Mem
 	Space  Space // for a pointer: the space it is known to point to
+	Len    Len   // for an integer: whether it is the length or capacity of a slice
 }
+
+// Len says which part of a slice an integer is. A length is at least 0, and at most the capacity, which
+// is the next part. Kernels rely on this.
+type Len uint8
+
+const (
+	NoLen Len = iota
+	Length
+	Capacity
+)
+
+// MaxLen is larger than each length and capacity of a slice. Addresses of devices have 49 bits.
+const MaxLen = 1 << 49
 
 // Launch describes the launch bounds of a kernel, which become PTX directives.
 type Launch struct {

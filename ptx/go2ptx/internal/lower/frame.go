@@ -228,7 +228,7 @@ func (b *builder) kernelParams(f *frame, k *source.Kernel) {
 		var leaves []leaf
 		for j := range lay.leaves {
 			lt, off := lay.at(j)
-			part := ir.Part{Offset: int(off), Mem: lt.mem}
+			part := ir.Part{Offset: int(off), Mem: lt.mem, Len: lt.len}
 			reg := lt.regType()
 			if lt.kind == pointer || lt.kind == text {
 				part.Space = ir.Global

@@ -29,6 +29,7 @@ const (
 // leafType is the type of a leaf, a scalar part of a Go value.
 type leafType struct {
 	kind kind
+	len  ir.Len
 	mem  ir.Mem // MNone for functions and interfaces
 	typ  types.Type
 }
@@ -62,7 +63,28 @@ func (l *lowerer) layout(t types.Type) *layout {
 }
 
 func scalarLayout(k kind, m ir.Mem, t types.Type) *layout {
-	return &layout{leaves: 1, size: int64(m.Size()), align: int64(m.Size()), leaf: &leafType{k, m, t}}
+	return &layout{leaves: 1, size: int64(m.Size()), align: int64(m.Size()), leaf: &leafType{kind: k, mem: m, typ: t}}
+}
+
+func zeroSize(t types.Type) bool {
+	switch u := under(t).(type) {
+	case *types.Struct:
+		for i := range u.NumFields() {
+			if !zeroSize(u.Field(i).Type()) {
+				return false
+			}
+		}
+		return true
+	case *types.Array:
+		return u.Len() == 0 || zeroSize(u.Elem())
+	}
+	return false
+}
+
+func lengthLayout(n ir.Len) *layout {
+	lay := scalarLayout(scalar, ir.M64, types.Typ[types.Int])
+	lay.leaf.len = n
+	return lay
 }
 
 func composed(parts ...*layout) *layout {
@@ -109,12 +131,15 @@ func (l *lowerer) newLayout(t types.Type) *layout {
 	case *types.Pointer:
 		return scalarLayout(pointer, ir.MPtr, t)
 	case *types.Slice:
-		word := scalarLayout(scalar, ir.M64, types.Typ[types.Int])
-		return composed(scalarLayout(pointer, ir.MPtr, types.NewPointer(u.Elem())), word, word)
+		ptr := scalarLayout(pointer, ir.MPtr, types.NewPointer(u.Elem()))
+		if zeroSize(u.Elem()) {
+			return composed(ptr, lengthLayout(ir.NoLen), lengthLayout(ir.NoLen)) // of any length
+		}
+		return composed(ptr, lengthLayout(ir.Length), lengthLayout(ir.Capacity))
 	case *types.Signature:
-		return &layout{leaves: 1, size: 8, align: 8, leaf: &leafType{function, ir.MNone, t}}
+		return &layout{leaves: 1, size: 8, align: 8, leaf: &leafType{kind: function, typ: t}}
 	case *types.Interface:
-		return &layout{leaves: 1, size: 16, align: 8, leaf: &leafType{iface, ir.MNone, t}}
+		return &layout{leaves: 1, size: 16, align: 8, leaf: &leafType{kind: iface, typ: t}}
 	case *types.Struct:
 		parts := make([]*layout, u.NumFields())
 		for i := range parts {

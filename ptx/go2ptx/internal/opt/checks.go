@@ -5,7 +5,8 @@ import "github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 // removeChecks removes checks and resolves branches whose conditions are known, either from an
 // earlier check or branch or from the ranges of the operands.
 func removeChecks(f *ir.Func) int {
-	c := &checks{f: f, dom: f.Dominators(), known: map[*ir.Value]bool{}, below: map[[2]*ir.Value]int{}, floors: map[*ir.Value]int64{}}
+	dom := f.Dominators()
+	c := &checks{f: f, order: newOrder(f, dom), known: map[*ir.Value]bool{}}
 	if len(c.dom.Order) > 0 {
 		c.walk(f.Blocks[0])
 	}
@@ -13,22 +14,17 @@ func removeChecks(f *ir.Func) int {
 }
 
 type checks struct {
+	*order
 	f     *ir.Func
-	dom   *ir.Tree
 	known map[*ir.Value]bool
-	// below contains the pairs x, y for which x < y is known (signed). floors contains known lower
-	// bounds.
-	below  map[[2]*ir.Value]int
-	floors map[*ir.Value]int64
-	undo   []func()
-	n      int
+	n     int
 }
 
 func (c *checks) walk(b *ir.Block) {
 	mark := len(c.undo)
-	if len(b.Preds) == 1 {
-		if t := b.Preds[0].Term; t.Kind == ir.TermIf && t.Succs[0] != t.Succs[1] {
-			c.learn(t.Cond, t.Succs[0] == b)
+	if p := c.entry(b); p != nil {
+		if t := p.Term; t.Kind == ir.TermIf && t.Succs[0] != t.Succs[1] {
+			c.assume(t.Cond, t.Succs[0] == b)
 		}
 	}
 	out := b.Values[:0]
@@ -38,7 +34,7 @@ func (c *checks) walk(b *ir.Block) {
 				c.n++
 				continue
 			}
-			c.learn(v.Args[0], true)
+			c.assume(v.Args[0], true)
 		}
 		out = append(out, v)
 	}
@@ -56,15 +52,12 @@ func (c *checks) walk(b *ir.Block) {
 	for _, d := range c.dom.Children[b.ID] {
 		c.walk(d)
 	}
-	for len(c.undo) > mark {
-		c.undo[len(c.undo)-1]()
-		c.undo = c.undo[:len(c.undo)-1]
-	}
+	c.forget(mark)
 }
 
-// learn records that v is true (or false, if yes is false) in the current subtree of the dominator
+// assume records that v is true (or false, if yes is false) in the current subtree of the dominator
 // tree.
-func (c *checks) learn(v *ir.Value, yes bool) {
+func (c *checks) assume(v *ir.Value, yes bool) {
 	if old, ok := c.known[v]; ok && old == yes || v.Op == ir.OpConst {
 		return
 	}
@@ -77,10 +70,10 @@ func (c *checks) learn(v *ir.Value, yes bool) {
 	})
 	switch {
 	case v.Op == ir.OpNot:
-		c.learn(v.Args[0], !yes)
+		c.assume(v.Args[0], !yes)
 	case v.Op == ir.OpAnd && yes, v.Op == ir.OpOr && !yes:
-		c.learn(v.Args[0], yes)
-		c.learn(v.Args[1], yes)
+		c.assume(v.Args[0], yes)
+		c.assume(v.Args[1], yes)
 	case v.Op == ir.OpICmp && v.Args[0].Type.Kind.IsInt():
 		cond := ir.Cond(v.Aux)
 		if !yes {
@@ -90,100 +83,47 @@ func (c *checks) learn(v *ir.Value, yes bool) {
 	}
 }
 
-// relate records what a comparison implies about signed order and lower bounds.
+// relate records what a comparison implies.
 func (c *checks) relate(cond ir.Cond, a, b *ir.Value) {
 	switch cond {
 	case ir.SGt, ir.SGe, ir.UGt, ir.UGe:
 		a, b, cond = b, a, swapped[cond]
 	}
 	switch cond {
+	case ir.Eq:
+		c.learn(a, b, 0)
+		c.learn(b, a, 0)
+	case ir.Ne:
+		c.different(a, b)
+		c.different(b, a)
 	case ir.SLt:
-		c.less(a, b)
-		c.floor(b, c.low(a)+1)
+		c.learn(a, b, -1)
 	case ir.SLe:
-		c.floor(b, c.low(a))
-	case ir.ULt:
-		if c.low(b) >= 0 {
-			c.floor(a, 0)
-			c.less(a, b)
+		c.learn(a, b, 0)
+	case ir.ULt, ir.ULe:
+		if !c.nonnegative(b) { // a could be negative, too
+			return
 		}
+		if c.rangeOf(a).lo < 0 {
+			c.set(c.floors, a, 0)
+		}
+		if c.rangeOf(b).lo < 0 {
+			c.set(c.floors, b, 0)
+		}
+		c.learn(a, b, int64(cond-ir.ULe))
 	}
 }
 
-func (c *checks) less(a, b *ir.Value) {
-	k := [2]*ir.Value{a, b}
-	c.below[k]++
-	c.undo = append(c.undo, func() { c.below[k]-- })
-}
-
-func (c *checks) floor(v *ir.Value, lo int64) {
-	if v.Op == ir.OpConst || lo <= c.low(v) {
-		return
+// different uses that a is not b, which is at an end of the range of a.
+func (c *checks) different(a, b *ir.Value) {
+	ra, rb := c.rangeOf(a), c.rangeOf(b)
+	switch {
+	case rb.lo != rb.hi || ra.lo == ra.hi:
+	case rb.lo == ra.lo:
+		c.set(c.floors, a, ra.lo+1)
+	case rb.lo == ra.hi:
+		c.set(c.ceilings, a, ra.hi-1)
 	}
-	old, had := c.floors[v]
-	c.floors[v] = lo
-	c.undo = append(c.undo, func() {
-		if delete(c.floors, v); had {
-			c.floors[v] = old
-		}
-	})
-}
-
-// low returns a lower bound of a value.
-func (c *checks) low(v *ir.Value) int64 {
-	lo := rangeOf(v, 6).lo
-	if f, ok := c.floors[v]; ok {
-		lo = max(lo, f)
-	}
-	if v.Op == ir.OpPhi {
-		if r, ok := c.counted(v); ok {
-			lo = max(lo, r)
-		}
-	}
-	return lo
-}
-
-// counted returns the initial value of a loop counter: a phi that is only incremented by one, and
-// only while it is less than some other value. Such a counter cannot overflow.
-func (c *checks) counted(phi *ir.Value) (int64, bool) {
-	lo, steps := int64(1<<62), 0
-	for i, a := range phi.Args {
-		if a.Op == ir.OpAdd && a.Args[0] == phi && a.Args[1].IsConst(1) {
-			if !c.bounded(phi, phi.Block.Preds[i]) {
-				return 0, false
-			}
-			steps++
-			continue
-		}
-		if c.dom.Dominates(phi.Block, phi.Block.Preds[i]) {
-			return 0, false
-		}
-		lo = min(lo, rangeOf(a, 4).lo)
-	}
-	return lo, steps > 0
-}
-
-// bounded reports whether block b is only reached if v is less than some other value, according to
-// a branch that dominates b.
-func (c *checks) bounded(v *ir.Value, b *ir.Block) bool {
-	for ; b != nil; b = c.dom.Idom[b.ID] {
-		if len(b.Preds) != 1 {
-			continue
-		}
-		t := b.Preds[0].Term
-		if t.Kind != ir.TermIf || t.Succs[0] == t.Succs[1] || t.Cond.Op != ir.OpICmp {
-			continue
-		}
-		cond := ir.Cond(t.Cond.Aux)
-		if t.Succs[1] == b {
-			cond = inverse[cond]
-		}
-		x, y := t.Cond.Args[0], t.Cond.Args[1]
-		if cond == ir.SLt && x == v || cond == ir.SGt && y == v {
-			return true
-		}
-	}
-	return false
 }
 
 // decide returns the value of a condition, if it is known.
@@ -259,27 +199,25 @@ func (c *checks) compare(cond ir.Cond, a, b *ir.Value) (yes, ok bool) {
 	case ir.SGt, ir.SGe, ir.UGt, ir.UGe:
 		a, b, cond = b, a, swapped[cond]
 	}
-	loA, loB := c.low(a), c.low(b)
-	hiA, hiB := rangeOf(a, 6).hi, rangeOf(b, 6).hi
 	if cond >= ir.ULt {
-		if loA < 0 || loB < 0 {
+		if !c.nonnegative(a) || !c.nonnegative(b) {
 			return false, false
 		}
 		cond -= ir.ULt - ir.SLt
 	}
 	switch cond {
 	case ir.SLt:
-		if hiA < loB || c.below[[2]*ir.Value{a, b}] > 0 {
+		if c.atMost(a, b, -1) {
 			return true, true
 		}
-		return false, loA >= hiB || c.below[[2]*ir.Value{b, a}] > 0
+		return false, c.atMost(b, a, 0)
 	case ir.SLe:
-		if hiA <= loB || c.below[[2]*ir.Value{a, b}] > 0 {
+		if c.atMost(a, b, 0) {
 			return true, true
 		}
-		return false, loA > hiB || c.below[[2]*ir.Value{b, a}] > 0
+		return false, c.atMost(b, a, -1)
 	case ir.Eq, ir.Ne:
-		if hiA < loB || hiB < loA || c.below[[2]*ir.Value{a, b}] > 0 || c.below[[2]*ir.Value{b, a}] > 0 {
+		if c.atMost(a, b, -1) || c.atMost(b, a, -1) {
 			return cond == ir.Ne, true
 		}
 	}

@@ -26,8 +26,25 @@ var limits = map[string]int64{
 	"%nctaid.x": math.MaxInt32, "%nctaid.y": 65535, "%nctaid.z": 65535, "%laneid": 31,
 }
 
+// ranger computes ranges. Its function, if any, returns what else is known of a value.
+type ranger struct {
+	known func(v *ir.Value, depth int) (interval, bool)
+}
+
 // rangeOf returns the range of an integer, computed from its operands up to the given depth.
-func rangeOf(v *ir.Value, depth int) interval {
+func rangeOf(v *ir.Value, depth int) interval { return ranger{}.of(v, depth) }
+
+func (r ranger) of(v *ir.Value, depth int) interval {
+	x := r.structural(v, depth)
+	if r.known != nil && v.Type.Kind.IsInt() && v.Op != ir.OpConst {
+		if k, ok := r.known(v, depth); ok {
+			x = interval{max(x.lo, k.lo), min(x.hi, k.hi)}
+		}
+	}
+	return x
+}
+
+func (r ranger) structural(v *ir.Value, depth int) interval {
 	all := full(v.Type.Kind)
 	if v.Op == ir.OpConst {
 		return interval{v.Aux, v.Aux}
@@ -35,7 +52,7 @@ func rangeOf(v *ir.Value, depth int) interval {
 	if depth == 0 || !v.Type.Kind.IsInt() {
 		return all
 	}
-	arg := func(i int) interval { return rangeOf(v.Args[i], depth-1) }
+	arg := func(i int) interval { return r.of(v.Args[i], depth-1) }
 	switch v.Op {
 	case ir.OpSpecial:
 		if hi, ok := limits[v.Sym]; ok {
@@ -62,16 +79,16 @@ func rangeOf(v *ir.Value, depth int) interval {
 		if a, b := arg(0), arg(1); a.lo >= 0 && b.lo >= 0 {
 			return clamp(arith(ir.OpMul, a, b), all)
 		}
-	case ir.OpSExt32, ir.OpSMin, ir.OpSMax, ir.OpSelect:
-		return combined(v, arg)
+	case ir.OpSExt32, ir.OpSMin, ir.OpSMax, ir.OpUMin, ir.OpUMax, ir.OpSelect:
+		return combined(v, arg, all)
 	case ir.OpZExt32:
-		if r := arg(0); r.lo >= 0 {
-			return r
+		if x := arg(0); x.lo >= 0 {
+			return x
 		}
 		return interval{0, math.MaxUint32}
 	case ir.OpTrunc:
-		if r := arg(0); r.within(math.MinInt32, math.MaxInt32) {
-			return r
+		if x := arg(0); x.within(math.MinInt32, math.MaxInt32) {
+			return x
 		}
 	default:
 		return bitRange(v, arg, all)
@@ -93,7 +110,7 @@ func loaded(m ir.Mem, all interval) interval {
 	return all
 }
 
-func combined(v *ir.Value, arg func(int) interval) interval {
+func combined(v *ir.Value, arg func(int) interval, all interval) interval {
 	switch v.Op {
 	case ir.OpSExt32:
 		return arg(0)
@@ -102,10 +119,18 @@ func combined(v *ir.Value, arg func(int) interval) interval {
 		return interval{min(a.lo, b.lo), max(a.hi, b.hi)}
 	}
 	a, b := arg(0), arg(1)
-	if v.Op == ir.OpSMin {
+	signed := a.lo >= 0 && b.lo >= 0 || v.Op == ir.OpSMin || v.Op == ir.OpSMax
+	switch {
+	case signed && (v.Op == ir.OpSMin || v.Op == ir.OpUMin):
 		return interval{min(a.lo, b.lo), min(a.hi, b.hi)}
+	case signed:
+		return interval{max(a.lo, b.lo), max(a.hi, b.hi)}
+	case v.Op == ir.OpUMin && a.lo >= 0:
+		return interval{0, a.hi}
+	case v.Op == ir.OpUMin && b.lo >= 0:
+		return interval{0, b.hi}
 	}
-	return interval{max(a.lo, b.lo), max(a.hi, b.hi)}
+	return all
 }
 
 func bitRange(v *ir.Value, arg func(int) interval, all interval) interval {

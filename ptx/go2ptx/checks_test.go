@@ -1,0 +1,121 @@
+package go2ptx_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/purecuda/cuda/ptx/go2ptx"
+)
+
+// checksOf returns the checks that remain in a kernel with this body.
+func checksOf(t *testing.T, body string) (n int, remarks []string) {
+	t.Helper()
+	text := "package p\n\nimport \"github.com/purecuda/cuda/ptx/gpu\"\n\n//gpu:kernel block=256\n" +
+		"func k(t gpu.Thread, x, y []float32, n, m int, q []int32) {\n\ti := t.GlobalX()\n\t_ = i\n" + body + "\n}\n"
+	out, err := go2ptx.Compile(go2ptx.Config{Package: go2ptx.Package{Path: "p", GoVersion: "1.25", Files: []go2ptx.File{{Name: "k.go", Data: []byte(text)}}}})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	for _, r := range out.Remarks {
+		if s := fmt.Sprint(r); strings.Contains(s, "check remains") && !strings.Contains(s, "nil check") {
+			remarks = append(remarks, s)
+			times := 1
+			if _, after, ok := strings.Cut(s, "remains ("); ok {
+				if _, err := fmt.Sscan(after, &times); err != nil {
+					t.Fatal(err)
+				}
+			}
+			n += times
+		}
+	}
+	return n, remarks
+}
+
+// Checks that cannot fail are removed.
+func TestRemovedChecks(t *testing.T) {
+	for _, body := range []string{
+		"if i < len(x) { x[i] = 1 }",
+		"if i+4 <= len(x) { x[i], x[i+1], x[i+2], x[i+3] = 1, 2, 3, 4 }",
+		"if i >= len(x) || i >= len(y) { return }; x[i] = y[i]",
+		"for j := i; j < len(x); j += t.GridStrideX() { x[j] = 1 }",
+		"for j := len(x) - 1; j >= 0; j-- { x[j] = 1 }",
+		"for j := range x { x[j] = 1 }",
+		"for j := range min(len(x), len(y)) { x[j] = y[j] }",
+		"for j := 0; j < len(x)/4; j++ { x[4*j], x[4*j+3] = 1, 2 }",
+		"n4 := len(x) / 4; for j := i; j < n4; j += t.GridStrideX() { x[4*j+3] = 2 }",
+		"if i >= 1 && i+1 < len(x) { x[i-1], x[i+1] = 1, 1 }",
+		"s := gpu.Shared[[256]float32](t); s[t.ThreadX()] = 1; s[255-t.ThreadX()] = 1",
+		"s := gpu.Shared[[8]float32](t); s[t.ThreadX()/32] = 1; s[t.Warp()] = 1",
+		"s := gpu.Shared[[1024]float32](t); for j := t.ThreadX(); j < len(s); j += t.BlockDimX() { var v float32; for a := j; a < len(x); a += 1024 { v += x[a] }; s[j] = v }",
+		"s := gpu.Shared[[256]float32](t); for half := len(s) / 2; half > 0; half /= 2 { t.Sync(); if t.ThreadX() < half { s[t.ThreadX()] += s[t.ThreadX()+half] } }",
+		"s := gpu.Shared[[16][17]float32](t); for r := range 16 { for c := range 16 { s[r][c] = s[c][r] } }",
+		"if n <= len(x) { for j := range n { x[j] = 1 } }",
+		"if n > len(x) { return }; for j := i; j < n; j += 256 { x[j] = 1 }",
+		"if i < len(x) && n >= 0 && n <= i { x[i-n] = 1 }",
+		"if v := uint(m); v < uint(len(x)) { x[v] = 1 }",
+		"if m >= 0 && m < len(x) { _ = x[:m]; _ = x[m:] }",
+		"if len(x) == len(y) && i < len(x) { x[i] = y[i] }",
+		"if len(x) > 0 { x[0] = 1 }",
+		"if len(x) != 0 { x[0] = x[len(x)-1] }",
+		"if i < len(x) && i < m { if m < len(y) { y[i] = 1 } }",
+		"if i < len(x) { for a := range min(4, len(x)-i) { x[i+a] = 1 } }",
+		"if i < len(x) { v := x[i:]; v[0] = 1; _ = v[:1] }",
+		"if i < len(x) { j := max(i-1, 0); x[j] = 1 }",
+		"var j int; if m > 0 { j = i } else { j = 0 }; if i < len(x) { x[j] = 1 }",
+	} {
+		if n, left := checksOf(t, "\t"+body); n > 0 {
+			t.Errorf("%s: %s", body, left)
+		}
+	}
+}
+
+// One check of a slice expression covers all that a loop does with the slice.
+func TestChecksOfSlicesCoverLoops(t *testing.T) {
+	for body, want := range map[string]int{
+		"row := x[i*n:][:n]; for j := range row { row[j] = 1 }":                                                      2,
+		"row := x[i*n:][:n]; for j := t.ThreadX(); j < len(row); j += 256 { row[j] = 1 }":                            2,
+		"u, v := x[i*n:][:n], y[i*n:][:n]; for j := t.Lane(); j < n; j += 32 { u[j] = v[j] }":                        4,
+		"row := x[i*n:][:n]; for j := t.ThreadX(); j < len(row); j += 256 { row[j], row[len(row)-1-j] = 1, row[0] }": 2,
+	} {
+		if n, left := checksOf(t, "\t"+body); n != want {
+			t.Errorf("%s: %d checks remain, want %d: %s", body, n, want, left)
+		}
+	}
+}
+
+// Checks that can fail remain, though something similar is known.
+func TestRemainingChecks(t *testing.T) {
+	for _, body := range []string{
+		"if i < len(x) { y[i] = 1 }",
+		"if i <= len(x) { x[i] = 1 }",
+		"if i+3 <= len(x) { x[i+3] = 1 }",
+		"if n < len(x) { x[n] = 1 }",
+		"if i < len(x) { x[i-1] = 1 }",
+		"if i < len(x) { x[i+1] = 1 }",
+		"for j := i; j < n; j += t.GridStrideX() { if j < len(x) { x[j] = 1 } }", // j can overflow
+		"for j := n; j >= 0; j-- { x[j] = 1 }",
+		"for j := n; j < len(x); j++ { x[j] = 1 }",
+		"for j := 0; j < len(x)/4; j++ { x[4*j+4] = 1 }",
+		"for j := 0; j < len(x)/4+1; j++ { x[4*j] = 1 }",
+		"for j := 0; j < len(x); j += m { x[j] = 1 }",
+		"if n+m < len(x) && n >= 0 && m >= 0 { x[n+m] = 1 }", // the sum can overflow
+		"s := gpu.Shared[[255]float32](t); s[t.ThreadX()] = 1",
+		"s := gpu.Shared[[7]float32](t); s[t.ThreadX()/32] = 1",
+		"s := gpu.Shared[[256]float32](t); for half := len(s) / 2; half > 0; half /= 2 { s[t.ThreadX()+half] = 1 }",
+		"if n <= len(x) { for j := range n + 1 { x[j] = 1 } }",
+		"if v := int32(m); v < int32(len(x)) && v >= 0 { x[v] = 1 }", // the length is cut
+		"if v := uint(m); v <= uint(len(x)) { x[v] = 1 }",
+		"if m >= 0 && m <= len(x) { _ = x[:m+1] }",
+		"if len(x) != len(y) && i < len(x) { x[i] = y[i] }",
+		"if len(x) >= 0 { x[0] = 1 }",
+		"if i < len(x) { j := max(i+1, 0); x[j] = 1 }",
+		"j := i; if j < len(x) { for range m { x[j] = 1; j++ } }", // known of the first iteration only
+		"j := 0; for range m { if j+1 < len(x) { y[j] = 1 }; j++ }",
+		"for a := range n { if int(q[0]) < len(x) { y[a] = 1 } }",
+	} {
+		if n, _ := checksOf(t, "\t"+body); n == 0 {
+			t.Errorf("%s: no check remains", body)
+		}
+	}
+}
