@@ -5,7 +5,7 @@ import (
 	"github.com/purecuda/cuda/ptx/gpu/math32"
 )
 
-// GELU computes the approximation of x·Φ(x) by tanh.
+// GELU computes x·Φ(x) with the approximation that uses tanh.
 //
 //gpu:kernel block=256 restrict=out,x
 func GELU(t gpu.Thread, out, x []float32) {

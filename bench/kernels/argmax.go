@@ -6,9 +6,10 @@ import (
 	"github.com/purecuda/cuda/ptx/gpu"
 )
 
-// ArgMax finds the largest number of x, and of several equal ones the first. It merges the result into
-// out[0], whose upper half orders like the number, and whose lower half is the index's complement.
-// A block of 256 threads strides over x in vectors of four, and compares its numbers by shuffles.
+// ArgMax finds the largest number of x. If several are equal, it selects the first. It merges the
+// result into out[0], whose upper half has the same order as the number and whose lower half is the
+// complement of the index. Blocks of 256 threads stride over x in vectors of four, and compare
+// their results with shuffles.
 //
 //gpu:kernel block=256
 func ArgMax(t gpu.Thread, out []uint64, x []float32) {
@@ -46,7 +47,8 @@ func ArgMax(t gpu.Thread, out []uint64, x []float32) {
 	}
 }
 
-// largest returns, to the first lane of a warp, the largest number of the first 2·from lanes.
+// largest returns the largest number of the first 2·from lanes. Only the first lane of the warp
+// gets the result.
 func largest(t gpu.Thread, best float32, at uint32, from int) (float32, uint32) {
 	for d := from; d > 0; d /= 2 {
 		v, i := gpu.ShuffleDown(t, best, d), gpu.ShuffleDown(t, at, d)

@@ -6,9 +6,9 @@ import (
 	"github.com/purecuda/cuda/ptx/gpu"
 )
 
-// Attention computes causal attention. For each head, q, k, v and out have n rows of 64 numbers. BlockY
-// is the head. A block computes 64 rows, and each thread one of them, with its query and its sums in
-// registers. Keys and values come through shared memory, 32 rows at a time, whose scores are there, too.
+// Attention computes causal attention. For each head, which BlockY selects, q, k, v and out have n
+// rows of 64 numbers. A block computes 64 rows, one per thread. Each thread keeps its query and its
+// sums in registers. The keys and values, 32 rows at a time, and their scores are in shared memory.
 //
 //gpu:kernel block=64 restrict=out,q,k,v
 func Attention(t gpu.Thread, out, q, k, v []float32, n int, scale float32) {

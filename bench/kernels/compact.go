@@ -6,9 +6,9 @@ import (
 	"github.com/purecuda/cuda/ptx/gpu"
 )
 
-// Compact appends the numbers of x above limit, in any order, to a ring, whose length is a power of two.
-// The counter count is where the next number goes. The first of a warp's threads with such a number adds
-// their count to it for all of them.
+// Compact appends the numbers of x above limit, in any order, to a ring whose length is a power of
+// two. The counter count determines the position of the next number. In each warp, the first of the
+// threads that have such a number increments the counter for all of them.
 //
 //gpu:kernel block=256 restrict=ring,count,x
 func Compact(t gpu.Thread, ring []float32, count []uint32, x []float32, limit float32) {

@@ -4,7 +4,7 @@ import "github.com/purecuda/cuda/ptx/gpu"
 
 const (
 	convRadius = 8
-	convSteps  = 8 // numbers that a thread computes
+	convSteps  = 8 // number of results per thread
 )
 
 var convTaps = gpu.ConstantOf([2*convRadius + 1]float32{
@@ -12,8 +12,9 @@ var convTaps = gpu.ConstantOf([2*convRadius + 1]float32{
 	8. / 81, 7. / 81, 6. / 81, 5. / 81, 4. / 81, 3. / 81, 2. / 81, 1. / 81,
 })
 
-// ConvRows convolves each row of width numbers with convTaps. Outside, a row is 0. A block computes four times
-// 128 numbers, which it has in shared memory with 16 more on both sides.
+// ConvRows convolves each row of width numbers with convTaps. The numbers beyond the ends of a row
+// count as 0. A block computes 128 numbers of each of four rows. It keeps them in shared memory,
+// with 16 further numbers on both sides.
 //
 //gpu:kernel block=16x4 restrict=out,in
 func ConvRows(t gpu.Thread, out, in []float32, width int) {

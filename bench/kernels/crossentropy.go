@@ -8,7 +8,8 @@ import (
 )
 
 // CrossEntropy computes the loss of each row of n logits, which is the negative logarithm of the
-// softmax at the row's target, and the gradient of the mean loss. A block of 1,024 threads computes a row.
+// softmax at the row's target, and the gradient of the mean loss. A block of 1,024 threads computes
+// one row.
 //
 //gpu:kernel block=1024 restrict=loss,gradient,logits,targets
 func CrossEntropy(t gpu.Thread, loss, gradient, logits []float32, targets []int32, n int) {

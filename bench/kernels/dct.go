@@ -2,8 +2,9 @@ package kernels
 
 import "github.com/purecuda/cuda/ptx/gpu"
 
-// DCT8x8 transforms the blocks of 8×8 points of a picture, whose width and height are multiples of 8.
-// The threads form 2 rows of 4 blocks. Eight threads transform the rows of a block, and then its columns.
+// DCT8x8 transforms the 8×8 blocks of a picture, whose width and height must be multiples of 8. The
+// threads process 2 rows of 4 blocks. For each block, eight threads transform the rows and then the
+// columns.
 //
 //gpu:kernel block=8x4x2 restrict=out,in
 func DCT8x8(t gpu.Thread, out, in []float32, width, height int32) {

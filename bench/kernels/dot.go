@@ -2,8 +2,9 @@ package kernels
 
 import "github.com/purecuda/cuda/ptx/gpu"
 
-// Dot computes the scalar products of pairs of vectors of n numbers: out[p] is that of pair p. A block of
-// 256 threads adds up a pair's products in 1,024 sums in shared memory, and these in a tree.
+// Dot computes the scalar products of pairs of vectors of n numbers. out[p] is the product of pair
+// p. A block of 256 threads accumulates the products of a pair in 1,024 partial sums in shared
+// memory, and then adds these in a tree.
 //
 //gpu:kernel block=256 restrict=out,a,b
 func Dot(t gpu.Thread, out, a, b []float32, n int) {

@@ -2,8 +2,9 @@ package kernels
 
 import "github.com/purecuda/cuda/ptx/gpu"
 
-// Embed computes out[k] = token[tokens[k]] + position[k%T] for sequences of T tokens, where all of these
-// are rows of C numbers, a multiple of four. Each thread computes four numbers.
+// Embed computes out[k] = token[tokens[k]] + position[k%T] for sequences of T tokens. out[k],
+// token[i] and position[i] are rows of C numbers, where C is a multiple of four. Each thread
+// computes four numbers.
 //
 //gpu:kernel block=256 restrict=out,tokens,token,position
 func Embed(t gpu.Thread, out []float32, tokens []int32, token, position []float32, T, C int32) {

@@ -2,8 +2,9 @@ package kernels
 
 import "github.com/purecuda/cuda/ptx/gpu"
 
-// FFT1024 transforms x, which has 1,024 complex numbers for each block. roots has the powers of the
-// 1,024th root of unity. The five passes have radix 4, and exchange numbers through shared memory.
+// FFT1024 transforms each section of 1,024 complex numbers of x. A block transforms one section.
+// roots contains the powers of the 1,024th root of unity. The five passes have radix 4 and exchange
+// numbers through shared memory.
 //
 //gpu:kernel block=256 restrict=out,x,roots
 func FFT1024(t gpu.Thread, out, x, roots []complex64) {
@@ -42,7 +43,8 @@ func FFT1024(t gpu.Thread, out, x, roots []complex64) {
 	}
 }
 
-// times is a product in float32. Go's own product computes in float64.
+// times returns the product, computed in float32. Go's complex64 multiplication would compute in
+// float64.
 func times(a, b complex64) complex64 {
 	return complex(real(a)*real(b)-imag(a)*imag(b), real(a)*imag(b)+imag(a)*real(b))
 }

@@ -5,8 +5,8 @@ import (
 	"github.com/purecuda/cuda/ptx/num"
 )
 
-// HalfScale sets y to a·x + b. The threads stride over pairs of numbers, and the first one computes an
-// odd last number.
+// HalfScale sets y to a·x + b. The threads stride over pairs of numbers. If the last number is not
+// part of a pair, the first thread computes it.
 //
 //gpu:kernel block=256 restrict=x,y
 func HalfScale(t gpu.Thread, y, x []num.F16, a, b num.F16) {

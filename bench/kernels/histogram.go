@@ -2,8 +2,8 @@ package kernels
 
 import "github.com/purecuda/cuda/ptx/gpu"
 
-// Histogram adds to counts how often each byte appears in words. Each warp counts in shared memory of
-// its own.
+// Histogram adds the number of occurrences of each byte in words to counts. Each warp counts in its
+// own part of shared memory.
 //
 //gpu:kernel block=256 restrict=counts,words
 func Histogram(t gpu.Thread, counts, words []uint32) {

@@ -2,7 +2,7 @@ package kernels
 
 import "github.com/purecuda/cuda/ptx/gpu"
 
-// at returns an element of a matrix, and 0 outside of it.
+// at returns an element of a matrix, or 0 outside of the matrix.
 func at[T float32 | float64](x []T, rows, columns, row, column int32) T {
 	if row < rows && column < columns {
 		return x[row*columns+column]
@@ -11,7 +11,7 @@ func at[T float32 | float64](x []T, rows, columns, row, column int32) T {
 }
 
 // MatMul multiplies a, which has m×k elements, by b, which has k×n. A block computes 32×32 elements
-// of c from tiles of a and b in shared memory, and each thread one of them.
+// of c, one per thread, from tiles of a and b in shared memory.
 //
 //gpu:kernel block=32x32 restrict=c,a,b
 func MatMul(t gpu.Thread, c, a, b []float32, m, n, k int32) {
@@ -34,9 +34,9 @@ func MatMul(t gpu.Thread, c, a, b []float32, m, n, k int32) {
 	}
 }
 
-// SGemm multiplies a, which has m×k elements, by b, which has k×n. A block computes 64×64 elements of
-// c, and each thread 4×4 of them. Slabs of 16 columns of a and 16 rows of b are in shared memory,
-// and the next ones are loaded while the block computes. a is transposed there.
+// SGemm multiplies a, which has m×k elements, by b, which has k×n. A block computes 64×64 elements
+// of c, 4×4 per thread. Shared memory contains 16 columns of a, transposed, and 16 rows of b. The
+// next ones are loaded while the block computes.
 //
 //gpu:kernel block=256 restrict=c,a,b
 func SGemm(t gpu.Thread, c, a, b []float32, m, n, k int32) {
@@ -83,7 +83,7 @@ func SGemm(t gpu.Thread, c, a, b []float32, m, n, k int32) {
 	}
 }
 
-// DGemm is SGemm for float64: a block computes 32×32 elements of c, and each thread 2×2 of them.
+// DGemm is like SGemm, but for float64. A block computes 32×32 elements of c, 2×2 per thread.
 //
 //gpu:kernel block=256 restrict=c,a,b
 func DGemm(t gpu.Thread, c, a, b []float64, m, n, k int32) {

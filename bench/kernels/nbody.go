@@ -5,9 +5,9 @@ import (
 	"github.com/purecuda/cuda/ptx/gpu/math32"
 )
 
-// NBody moves bodies by the gravity between all pairs of them. A body has four numbers in positions,
-// the last of which is its mass, and in velocities. moved receives the new positions. A block reads
-// all positions through shared memory, 256 at a time.
+// NBody moves bodies by the gravity between all pairs of them. A body has four numbers in
+// positions, of which the last is its mass, and four in velocities. NBody writes the new positions
+// to moved. A block reads all positions through shared memory, 256 at a time.
 //
 //gpu:kernel block=256 restrict=moved,velocities,positions
 func NBody(t gpu.Thread, moved, velocities, positions []float32, step, damping float32) {

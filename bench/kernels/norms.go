@@ -2,9 +2,9 @@ package kernels
 
 import "github.com/purecuda/cuda/ptx/gpu"
 
-// LayerNorm normalizes rows of as many numbers as weight has to mean 0 and variance 1, multiplies them by
-// weight, and adds bias. A warp computes a row, and its first lane stores the row's mean and the
-// reciprocal of its standard deviation.
+// LayerNorm normalizes each row to mean 0 and variance 1, multiplies it by weight, and adds bias.
+// The rows are as long as weight. A warp computes one row, and its first lane stores the row's mean
+// and the reciprocal of its standard deviation.
 //
 //gpu:kernel block=256 restrict=out,mean,rstd,x,weight,bias
 func LayerNorm(t gpu.Thread, out, mean, rstd, x, weight, bias []float32) {
@@ -35,7 +35,8 @@ func LayerNorm(t gpu.Thread, out, mean, rstd, x, weight, bias []float32) {
 	}
 }
 
-// RMSNorm divides rows of n numbers by their root mean square. A block of 1,024 threads computes a row.
+// RMSNorm divides each row of n numbers by its root mean square. A block of 1,024 threads computes
+// one row.
 //
 //gpu:kernel block=1024 restrict=out,x
 func RMSNorm(t gpu.Thread, out, x []float32, n int, eps float32) {

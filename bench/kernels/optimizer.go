@@ -5,12 +5,14 @@ import (
 	"github.com/purecuda/cuda/ptx/gpu/math32"
 )
 
-// Adam has the parameters of AdamW. Correction1 and Correction2 are 1 - beta1ᵗ and 1 - beta2ᵗ in step t.
+// Adam contains the parameters of AdamW. In step t, Correction1 is 1 - beta1ᵗ and Correction2 is 1
+// - beta2ᵗ.
 type Adam struct {
 	Rate, Beta1, Beta2, Correction1, Correction2, Epsilon, Decay float32
 }
 
-// AdamW moves the parameters p against the gradients g, whose moving means m and v it updates.
+// AdamW moves the parameters p against the gradients g, and updates m and v, the moving averages of
+// g and of its square.
 //
 //gpu:kernel block=512 restrict=p,m,v,g
 func AdamW(t gpu.Thread, p, m, v, g []float32, a Adam) {
@@ -28,7 +30,7 @@ func AdamW(t gpu.Thread, p, m, v, g []float32, a Adam) {
 	p[i] -= a.Rate * (mean/(math32.Sqrt(square)+a.Epsilon) + a.Decay*p[i])
 }
 
-// lerp returns the number between a and b that weight chooses: a for 0, and b for 1.
+// lerp interpolates between a and b: it returns a if weight is 0, and b if weight is 1.
 func lerp(a, b, weight float32) float32 {
 	return gpu.FMA(weight, b, gpu.FMA(-weight, a, a))
 }

@@ -5,7 +5,8 @@ import (
 	"github.com/purecuda/cuda/ptx/gpu/math32"
 )
 
-// BlackScholes computes the prices of European call and put options, two for each thread.
+// BlackScholes computes the prices of European call and put options. Each thread computes two of
+// each.
 //
 //gpu:kernel block=128 restrict=calls,puts,prices,strikes,years
 func BlackScholes(t gpu.Thread, calls, puts, prices, strikes, years []float32, rate, volatility float32) {
@@ -31,7 +32,8 @@ func blackScholes(price, strike, years, rate, volatility float32) (call, put flo
 	return price*n1 - discounted*n2, discounted*(1-n2) - price*(1-n1)
 }
 
-// normal approximates the cumulative distribution of normal random numbers by a polynomial.
+// normal approximates the cumulative distribution function of the normal distribution by a
+// polynomial.
 func normal(d float32) float32 {
 	k := gpu.ApproxDiv(1, 1+0.2316419*math32.Abs(d))
 	tail := 0.39894228 * gpu.ApproxExp(-0.5*d*d) * (k * (0.31938153 + k*(-0.356563782+k*(1.781477937+k*(-1.821255978+k*1.330274429)))))
@@ -41,11 +43,11 @@ func normal(d float32) float32 {
 	return tail
 }
 
-// PathOption is an option whose price MonteCarlo computes. Over the option's time, the logarithm of
-// the price of the share moves by Drift plus Volatility times a normal random number.
+// PathOption is an option for MonteCarlo. During the option's time, the logarithm of the share
+// price changes by Drift plus Volatility times a normal random number.
 type PathOption struct{ Price, Strike, Drift, Volatility float32 }
 
-// MonteCarlo computes the expected value of an option, and the half width of its confidence interval,
+// MonteCarlo computes the expected value of an option and half the width of its confidence interval
 // from normal random numbers. Each block computes one option.
 //
 //gpu:kernel block=256 restrict=expected,confidence,options,numbers
@@ -68,12 +70,13 @@ func MonteCarlo(t gpu.Thread, expected, confidence []float32, options []PathOpti
 	}
 }
 
-// TreeOption is an option whose price Binomial computes. Move is the logarithm of a step of the price
-// of the share. Up and Down are the discounted probabilities of the steps.
+// TreeOption is an option for Binomial. Move is the change of the logarithm of the share price in
+// one step. Up and Down are the discounted probabilities of the steps.
 type TreeOption struct{ Price, Strike, Move, Up, Down float32 }
 
-// Binomial computes the price of an option from a tree with up to 2,048 steps. Each block computes one
-// option: a thread has 16 nodes of the tree in registers, and passes its first one to the thread before.
+// Binomial computes the price of an option from a tree with up to 2,048 steps. Each block computes
+// one option. A thread keeps 16 nodes of the tree in registers, and passes its first node to the
+// previous thread.
 //
 //gpu:kernel block=128 restrict=prices,options
 func Binomial(t gpu.Thread, prices []float32, options []TreeOption, steps int32) {
@@ -104,7 +107,7 @@ func Binomial(t gpu.Thread, prices []float32, options []TreeOption, steps int32)
 	}
 }
 
-// atEnd returns the value of an option at its end, after a number of steps upwards.
+// atEnd returns the value of an option at its end after the given number of upward steps.
 func (o TreeOption) atEnd(up, steps int32) float32 {
 	return max(o.Price*gpu.ApproxExp(o.Move*float32(2*up-steps))-o.Strike, 0)
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/purecuda/cuda/ptx/gpu"
 )
 
-// Philox fills out with random numbers. Each thread computes four of them from a counter, its index,
-// by ten rounds of Philox4x32 with the key.
+// Philox fills out with random numbers. Each thread computes four of them: it applies ten rounds of
+// Philox4x32 with the key to a counter, which is the thread's index.
 //
 //gpu:kernel block=256 restrict=out
 func Philox(t gpu.Thread, out []uint32, key0, key1 uint32) {
@@ -35,9 +35,9 @@ func Philox(t gpu.Thread, out []uint32, key0, key1 uint32) {
 	}
 }
 
-// Sobol fills out with quasirandom numbers from 0 to 1: n vectors for each dimension, which has 32
-// direction numbers. BlockY is the dimension. The threads of a dimension, whose number is a power of
-// two, begin at successive vectors, and stride over the others in the order of Gray codes.
+// Sobol fills out with quasirandom numbers from 0 to 1: n for each dimension, which BlockY selects.
+// A dimension has 32 direction numbers. The threads of a dimension start at successive vectors and
+// stride over the others in the order of Gray codes. Their number is a power of two.
 //
 //gpu:kernel block=64 restrict=out,directions
 func Sobol(t gpu.Thread, out []float32, directions []uint32, n int) {
@@ -59,7 +59,7 @@ func Sobol(t gpu.Thread, out []float32, directions []uint32, n int) {
 	low := v[logStride-1]
 	for ; i < len(out); i += stride {
 		out[i] = float32(x) * (1.0 / (1 << 32))
-		// The next Gray code differs in bit logStride-1, and in the bit of the lowest zero above it.
+		// The next Gray code differs in bit logStride-1 and in the bit at the lowest zero above it.
 		x ^= low ^ v[bits.TrailingZeros32(^uint32(i|(stride-1)))]
 	}
 }

@@ -2,8 +2,8 @@ package kernels
 
 import "github.com/purecuda/cuda/ptx/gpu"
 
-// Sum adds up x. A block of 256 threads strides over x in vectors of four, adds its sums by shuffles,
-// and adds its own sum to out[0].
+// Sum computes the sum of x. Blocks of 256 threads stride over x in vectors of four. Each block
+// adds its sums with shuffles, and adds the total to out[0].
 //
 //gpu:kernel block=256
 func Sum(t gpu.Thread, out, x []float32) {

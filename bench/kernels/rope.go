@@ -5,11 +5,12 @@ import (
 	"github.com/purecuda/cuda/ptx/gpu/math32"
 )
 
-// ropeDims is how many numbers a head has.
+// ropeDims is the number of dimensions of a head.
 const ropeDims = 128
 
-// Rope rotates the pairs of numbers of each head. The angle of pair i is base to the power of i times the
-// position of the row, which has n numbers. Each thread rotates a pair, and the blocks in Y are the rows.
+// Rope rotates the pairs of numbers of each head. The angle of pair i is the row's position times
+// base to the power of i. A row has n numbers. Each thread rotates one pair, and BlockY selects the
+// row.
 //
 //gpu:kernel block=256 restrict=out,x,positions
 func Rope(t gpu.Thread, out, x []float32, positions []int32, n int, base float32) {

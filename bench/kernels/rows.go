@@ -6,7 +6,7 @@ import (
 	"github.com/purecuda/cuda/ptx/gpu"
 )
 
-// warpSum returns the sum of a warp's numbers to all of its lanes.
+// warpSum returns the sum of s over a warp. All lanes get the result.
 func warpSum(t gpu.Thread, s float32) float32 {
 	for d := 16; d > 0; d /= 2 {
 		s += gpu.ShuffleXor(t, s, d)
@@ -14,7 +14,7 @@ func warpSum(t gpu.Thread, s float32) float32 {
 	return s
 }
 
-// warpMax returns the largest number of a warp to all of its lanes.
+// warpMax returns the largest m of a warp. All lanes get the result.
 func warpMax(t gpu.Thread, m float32) float32 {
 	for d := 16; d > 0; d /= 2 {
 		m = max(m, gpu.ShuffleXor(t, m, d))
@@ -22,7 +22,8 @@ func warpMax(t gpu.Thread, m float32) float32 {
 	return m
 }
 
-// blockSumToAll returns the sum of a block's numbers to all of its threads. A kernel calls it once.
+// blockSumToAll returns the sum of s over a block. All threads get the result. A kernel may call it
+// only once.
 func blockSumToAll(t gpu.Thread, s float32) float32 {
 	sums := gpu.Shared[[32]float32](t)
 	s = warpSum(t, s)
@@ -37,7 +38,8 @@ func blockSumToAll(t gpu.Thread, s float32) float32 {
 	return warpSum(t, s)
 }
 
-// blockMaxToAll returns the largest number of a block to all of its threads. A kernel calls it once.
+// blockMaxToAll returns the largest m of a block. All threads get the result. A kernel may call it
+// only once.
 func blockMaxToAll(t gpu.Thread, m float32) float32 {
 	maxima := gpu.Shared[[32]float32](t)
 	m = warpMax(t, m)

@@ -2,8 +2,9 @@ package kernels
 
 import "github.com/purecuda/cuda/ptx/gpu"
 
-// Scan computes inclusive sums of sections of 1,024 numbers, each by a block. A thread adds four
-// numbers, a warp the sums of its threads by shuffles, and the block those of its warps.
+// Scan computes the inclusive prefix sums of sections of 1,024 numbers. A block computes one
+// section: each thread adds four numbers, each warp adds the sums of its threads with shuffles, and
+// the block adds the sums of its warps.
 //
 //gpu:kernel block=256 restrict=sums,x
 func Scan(t gpu.Thread, sums, x []int32) {

@@ -17,8 +17,8 @@ var sha256Table = [64]uint32{
 	0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
 }
 
-// SHA256 computes a digest of each message. A message has 52 bytes, or 13 numbers, so that it fits
-// into one block of SHA-256 with its padding. A digest has 8 numbers.
+// SHA256 computes the digest of each message. A message has 52 bytes (13 words), so that it fits
+// into one block of SHA-256 together with the padding. A digest has 8 words.
 //
 //gpu:kernel block=128 restrict=digests,messages
 func SHA256(t gpu.Thread, digests, messages []uint32) {

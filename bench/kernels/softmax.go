@@ -7,7 +7,7 @@ import (
 	"github.com/purecuda/cuda/ptx/gpu/math32"
 )
 
-// Softmax computes the softmax of rows of n numbers. A block of 256 threads computes a row.
+// Softmax computes the softmax of each row of n numbers. A block of 256 threads computes one row.
 //
 //gpu:kernel block=256 restrict=out,x
 func Softmax(t gpu.Thread, out, x []float32, n int) {

@@ -6,7 +6,8 @@ import (
 	"github.com/purecuda/cuda/ptx/gpu"
 )
 
-// BitonicSort sorts sections of 1,024 keys, each by a block. The last section may be shorter.
+// BitonicSort sorts each section of 1,024 keys. A block sorts one section. The last section may be
+// shorter.
 //
 //gpu:kernel block=512 restrict=sorted,keys
 func BitonicSort(t gpu.Thread, sorted, keys []uint32) {
@@ -21,7 +22,7 @@ func BitonicSort(t gpu.Thread, sorted, keys []uint32) {
 		s[tid+512] = keys[first+512]
 	}
 	for size := uint32(2); size <= 1024; size *= 2 {
-		// Sequences of that size alternate in their order, and the last one ascends.
+		// Sequences of that size are sorted in alternating order. The last one is ascending.
 		descending := tid&(size/2) != 0 && size < 1024
 		for stride := size / 2; stride > 0; stride /= 2 {
 			t.Sync()
@@ -41,8 +42,8 @@ func BitonicSort(t gpu.Thread, sorted, keys []uint32) {
 	}
 }
 
-// Search finds for each value how many of the sorted keys are not above it. half is the highest power
-// of two that is not above the number of keys.
+// Search computes, for each value, the number of sorted keys that are not greater. half is the
+// largest power of two that does not exceed the number of keys.
 //
 //gpu:kernel block=256 restrict=ranks,values,keys
 func Search(t gpu.Thread, ranks []int32, values, keys []uint32, half int32) {

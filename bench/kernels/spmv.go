@@ -2,8 +2,8 @@ package kernels
 
 import "github.com/purecuda/cuda/ptx/gpu"
 
-// SpMV multiplies a sparse matrix by a vector. Row r has the values with the indices from starts[r] to
-// starts[r+1]-1, in the columns cols. A warp computes a row, and strides over rows.
+// SpMV multiplies a sparse matrix by a vector. The values of row r have the indices from starts[r]
+// to starts[r+1]-1, and cols contains their columns. Each warp computes one row at a time.
 //
 //gpu:kernel block=256 restrict=y,starts,cols,values,x
 func SpMV(t gpu.Thread, y []float32, starts, cols []int32, values, x []float32) {

@@ -2,7 +2,8 @@ package kernels
 
 import "github.com/purecuda/cuda/ptx/gpu"
 
-// Stencil2D moves each inner point of a plate towards the mean of its four neighbours. The border stays.
+// Stencil2D moves each inner point of a plate towards the mean of its four neighbours. The border
+// does not change.
 //
 //gpu:kernel block=32x8 restrict=next,now
 func Stencil2D(t gpu.Thread, next, now []float32, width int, k float32) {

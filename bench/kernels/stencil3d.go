@@ -2,14 +2,15 @@ package kernels
 
 import "github.com/purecuda/cuda/ptx/gpu"
 
-// radius of the finite differences of Stencil3D.
+// radius is the radius of Stencil3D's finite differences.
 const radius = 4
 
 var stencil = gpu.ConstantOf([radius + 1]float32{0.5, 0.05, 0.02, 0.01, 0.003})
 
-// Stencil3D computes finite differences of a volume of width·height·depth points. Around the volume, in and
-// out have a border of radius points. A block walks through the planes of a column of 32×16 points. It has the
-// current plane in shared memory, and each thread has the planes before and behind in registers.
+// Stencil3D computes finite differences of a volume of width·height·depth points. In and out have a
+// border of radius points around the volume. Each block processes a column of 32×16 points, plane
+// by plane. It keeps the current plane in shared memory, and each thread keeps the points of the
+// adjacent planes in registers.
 //
 //gpu:kernel block=32x16 restrict=out,in
 func Stencil3D(t gpu.Thread, out, in []float32, width, height, depth int) {
@@ -23,7 +24,7 @@ func Stencil3D(t gpu.Thread, out, in []float32, width, height, depth int) {
 	reads := x < width+radius && y < height+radius
 	writes := x < width && y < height
 
-	// The planes from radius-1 before the first one to radius-1 behind it.
+	// The planes from radius-1 before the first plane to radius-1 after it.
 	var before, behind [radius]float32
 	var current float32
 	if reads {

@@ -2,8 +2,8 @@ package kernels
 
 import "github.com/purecuda/cuda/ptx/gpu"
 
-// Transpose transposes a matrix with rows of width numbers by tiles in shared memory. The tile's rows are
-// one number longer than the tile, so that the lanes of a warp read different banks.
+// Transpose transposes a matrix with rows of width numbers through tiles in shared memory. The rows
+// of a tile are padded by one number, so that the lanes of a warp access different banks.
 //
 //gpu:kernel block=32x8 restrict=out,in
 func Transpose(t gpu.Thread, out, in []float32, width, height int) {

@@ -6,7 +6,7 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// attention has n rows, and 16 heads if n is large, and else 2.
+// attention has n rows. It has 16 heads if n is large, and 2 otherwise.
 func attention(m *Memory, n int) *Work {
 	heads := 2
 	if n >= 1024 {

@@ -144,8 +144,8 @@ func Out[T any](m *Memory, before []T) Slice {
 	return s
 }
 
-// OutOfAnyOrder returns a slice whose elements a kernel writes in an order that differs between launches.
-// Its outputs are sorted.
+// OutOfAnyOrder is like Out, but for a kernel that writes the elements in an order that differs
+// between launches. Outputs sorts the elements.
 func OutOfAnyOrder[T cmp.Ordered](m *Memory, before []T) Slice {
 	s := Out(m, before)
 	if m.err != nil {

@@ -6,8 +6,9 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// compact keeps one of 1,024 numbers, so that reading takes longer than the atomic additions, which are to
-// one address. For the emulator's small sizes it keeps a quarter. Further launches go on in the ring.
+// compact keeps one of 1,024 numbers, so that reading takes longer than the atomic additions, which
+// all access one address. For the small sizes of the emulator, it keeps a quarter of the numbers.
+// Each further launch continues where the previous one stopped in the ring.
 func compact(m *Memory, n int) *Work {
 	x, limit := floats(source(n), n), float32(1-2./1024)
 	if n < 10000 {

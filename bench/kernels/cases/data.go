@@ -23,8 +23,8 @@ func between[T ~int32 | ~uint32 | ~uint8 | ~int8](r *rand.Rand, n int, low, high
 	return x
 }
 
-// rowsOf returns how many rows of n numbers a case has: 2²⁶ numbers in all, or for the emulator's
-// short rows three. It is odd if n is.
+// rowsOf returns the number of rows of n numbers in a case: 2²⁶/n, or 3 for the short rows of the
+// emulator. It is odd if n is.
 func rowsOf(n int) int {
 	if n < 1000 {
 		return 3

@@ -72,7 +72,7 @@ func scan(m *Memory, n int) *Work {
 	}
 }
 
-// search looks n values up in four times as many keys.
+// search looks up n values in 4n keys.
 func search(m *Memory, n int) *Work {
 	r := source(n)
 	keys, values := make([]uint32, 4*n), make([]uint32, n)

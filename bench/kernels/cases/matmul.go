@@ -18,7 +18,8 @@ func doubles(r *rand.Rand, n int) []float64 {
 	return x
 }
 
-// product multiplies matrices in square tiles: n×n, or n×n by n×(n-1) if n is not a multiple of the tile.
+// product multiplies matrices in square tiles. Both are n×n. If n is not a multiple of the tile
+// size, the second is n×(n-1).
 func product[T float32 | float64](m *Memory, n, tile int, block driver.Dim3, random func(*rand.Rand, int) []T, size, tolerance float64) *Work {
 	columns := n
 	if n%tile != 0 {

@@ -35,7 +35,7 @@ func blackScholes(m *Memory, n int) *Work {
 	}
 }
 
-// monteCarlo computes n options from 2¹⁸ numbers if n is large, and else from 301 numbers.
+// monteCarlo computes n options. It uses 2¹⁸ numbers if n is large, and 301 otherwise.
 func monteCarlo(m *Memory, n int) *Work {
 	r := source(n)
 	numbers := make([]float32, 301)
@@ -73,8 +73,8 @@ func monteCarlo(m *Memory, n int) *Work {
 	}
 }
 
-// binomial computes n options with 2,048 steps if n is large, and else with 100. If n is odd, there
-// is one step less.
+// binomial computes n options. It uses 2,048 steps if n is large, and 100 otherwise, or one step
+// fewer if n is odd.
 func binomial(m *Memory, n int) *Work {
 	r := source(n)
 	steps := 100 - n%2

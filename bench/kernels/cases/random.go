@@ -34,7 +34,7 @@ func philox4x32(c [4]uint32, key [2]uint32) []uint32 {
 	return c[:]
 }
 
-// sobol computes n vectors with 100 dimensions if n is large, and else with 3.
+// sobol computes n vectors. They have 100 dimensions if n is large, and 3 otherwise.
 func sobol(m *Memory, n int) *Work {
 	r := source(n)
 	dimensions, blocks := 3, 2

@@ -6,7 +6,7 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// rope has rows of n numbers, a multiple of 128.
+// rope has rows of n numbers. n must be a multiple of 128.
 func rope(m *Memory, n int) *Work {
 	r, rows := source(n), rowsOf(n)
 	x, positions := floats(r, rows*n), between[int32](r, rows, 0, 2048)

@@ -31,8 +31,8 @@ func softmax(m *Memory, n int) *Work {
 	}
 }
 
-// logSum returns the largest number of a row, and the sum of the exponentials of the numbers less the
-// largest.
+// logSum returns the largest number m of a row, and the sum of exp(x-m) over the numbers x of the
+// row.
 func logSum(row []float32) (most, sum float64) {
 	most = math.Inf(-1)
 	for _, v := range row {

@@ -2,7 +2,8 @@ package cases
 
 import "github.com/purecuda/cuda/driver"
 
-// stencil3D has n×n×n points, or for the emulator's small sizes fewer planes, and a border of 4 points.
+// stencil3D has n×n×n points and a border of 4 points. The small sizes of the emulator have fewer
+// planes.
 func stencil3D(m *Memory, n int) *Work {
 	const radius = 4
 	depth := n
