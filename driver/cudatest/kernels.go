@@ -15,6 +15,8 @@ import (
 // binary runs on another machine.
 //
 //	func TestKernelsAreUpToDate(t *testing.T) { cudatest.CheckKernels(t) }
+//
+// Make it the first test of the package: if it fails, the other tests run the old kernels.
 func CheckKernels(t testing.TB, folders ...string) {
 	t.Helper()
 	if len(folders) == 0 {

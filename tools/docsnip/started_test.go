@@ -88,6 +88,7 @@ func TestKernelsInGoCanBeFollowed(t *testing.T) {
 	guard := "	if x >= width || i >= len(now) {\n		return\n	}\n"
 	r.mistake("heat.go", guard, "", "TestDevice", "heat.go:16:3: index out of range [5000] with length 5000 in kernel heat.step", "heat.go:16: data race: ")
 	r.mistake("above.go", "gpu.AtomicAdd(&count[0], uint64(*inBlock))", "count[0] += uint64(*inBlock)", "TestAboveDevice", r.quoted("report begins:"))
+	r.mistake("above.go", "	t.Sync() // the block has", "	if i > 4990 {\n		return\n	}\n	t.Sync() // the block has", "TestAboveDevice", "above.go:24: barrier misuse in kernel above")
 	r.mistake("above_test.go", "AllocFrom(ctx, []uint64{0})", "Alloc[uint64](ctx, 1)", "TestAboveDevice",
 		"above.go:23: uninitialized read: atomic access of 8 bytes", "Alloc does not clear it, use Fill or AllocFrom")
 }
