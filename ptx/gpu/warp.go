@@ -37,9 +37,9 @@ func ShuffleXor[T Scalar](t Thread, v T, mask int) T {
 	return ShuffleXorMask(t, FullMask, v, mask, WarpSize)
 }
 
-// ShuffleMask is Shuffle among the lanes of a mask. The warp is divided into sections of width
-// lanes, a constant power of two up to WarpSize. The lane index is taken modulo width, within the
-// caller's section.
+// ShuffleMask is like Shuffle, but only for the lanes of a mask. The warp is divided into sections
+// of width lanes, a constant power of two up to WarpSize. The lane index is taken modulo width,
+// within the caller's section.
 //
 //gpu:intrinsic
 func ShuffleMask[T Scalar](t Thread, mask uint32, v T, lane, width int) T {
@@ -83,17 +83,17 @@ func Any(t Thread, pred bool) bool { return AnyMask(t, FullMask, pred) }
 //gpu:intrinsic
 func Ballot(t Thread, pred bool) uint32 { return BallotMask(t, FullMask, pred) }
 
-// AllMask is All among the lanes of a mask.
+// AllMask is like All, but only for the lanes of a mask.
 //
 //gpu:intrinsic
 func AllMask(t Thread, mask uint32, pred bool) bool { return vote(t, "All", mask, !pred) == 0 }
 
-// AnyMask is Any among the lanes of a mask.
+// AnyMask is like Any, but only for the lanes of a mask.
 //
 //gpu:intrinsic
 func AnyMask(t Thread, mask uint32, pred bool) bool { return vote(t, "Any", mask, pred) != 0 }
 
-// BallotMask is Ballot among the lanes of a mask.
+// BallotMask is like Ballot, but only for the lanes of a mask.
 //
 //gpu:intrinsic
 func BallotMask(t Thread, mask uint32, pred bool) uint32 { return vote(t, "Ballot", mask, pred) }
@@ -117,12 +117,13 @@ func MatchAny[T Scalar](t Thread, v T) uint32 { return MatchAnyMask(t, FullMask,
 //gpu:intrinsic
 func MatchAll[T Scalar](t Thread, v T) (uint32, bool) { return MatchAllMask(t, FullMask, v) }
 
-// MatchAnyMask is MatchAny among the lanes of a mask.
+// MatchAnyMask is like MatchAny, but only for the lanes of a mask.
 //
 //gpu:intrinsic
 func MatchAnyMask[T Scalar](t Thread, mask uint32, v T) uint32 { return matchAny(t, mask, v) }
 
-// MatchAllMask is MatchAll among the lanes of a mask. It returns the mask if all values match.
+// MatchAllMask is like MatchAll, but only for the lanes of a mask. It returns the mask if all
+// values match.
 //
 //gpu:intrinsic
 func MatchAllMask[T Scalar](t Thread, mask uint32, v T) (uint32, bool) { return matchAll(t, mask, v) }
@@ -165,42 +166,42 @@ func ReduceOr[T Reducible](t Thread, v T) T { return ReduceOrMask(t, FullMask, v
 //gpu:intrinsic
 func ReduceXor[T Reducible](t Thread, v T) T { return ReduceXorMask(t, FullMask, v) }
 
-// ReduceAddMask is ReduceAdd among the lanes of a mask.
+// ReduceAddMask is like ReduceAdd, but only for the lanes of a mask.
 //
 //gpu:intrinsic
 func ReduceAddMask[T Reducible](t Thread, mask uint32, v T) T {
 	return reduce(t, "ReduceAdd", mask, v, func(a, b T) T { return a + b })
 }
 
-// ReduceMinMask is ReduceMin among the lanes of a mask.
+// ReduceMinMask is like ReduceMin, but only for the lanes of a mask.
 //
 //gpu:intrinsic
 func ReduceMinMask[T Reducible](t Thread, mask uint32, v T) T {
 	return reduce(t, "ReduceMin", mask, v, func(a, b T) T { return min(a, b) })
 }
 
-// ReduceMaxMask is ReduceMax among the lanes of a mask.
+// ReduceMaxMask is like ReduceMax, but only for the lanes of a mask.
 //
 //gpu:intrinsic
 func ReduceMaxMask[T Reducible](t Thread, mask uint32, v T) T {
 	return reduce(t, "ReduceMax", mask, v, func(a, b T) T { return max(a, b) })
 }
 
-// ReduceAndMask is ReduceAnd among the lanes of a mask.
+// ReduceAndMask is like ReduceAnd, but only for the lanes of a mask.
 //
 //gpu:intrinsic
 func ReduceAndMask[T Reducible](t Thread, mask uint32, v T) T {
 	return reduce(t, "ReduceAnd", mask, v, func(a, b T) T { return a & b })
 }
 
-// ReduceOrMask is ReduceOr among the lanes of a mask.
+// ReduceOrMask is like ReduceOr, but only for the lanes of a mask.
 //
 //gpu:intrinsic
 func ReduceOrMask[T Reducible](t Thread, mask uint32, v T) T {
 	return reduce(t, "ReduceOr", mask, v, func(a, b T) T { return a | b })
 }
 
-// ReduceXorMask is ReduceXor among the lanes of a mask.
+// ReduceXorMask is like ReduceXor, but only for the lanes of a mask.
 //
 //gpu:intrinsic
 func ReduceXorMask[T Reducible](t Thread, mask uint32, v T) T {

@@ -189,8 +189,9 @@ func Nextafter(x, y float32) float32 {
 // Mod returns the floating-point remainder of x/y, with the sign of x. The result is exact.
 func Mod(x, y float32) float32 {
 	a, b := abs(x), abs(y)
-	// The relative error of q is between 0 and 2.5·2^-22, so that n is right or 1 too large. Then r and
-	// r+b are exact: both are multiples of the distance between numbers near b, and at most b.
+	// The relative error of q is between 0 and 2.5·2^-22, so Trunc(q) is either right or 1 too large.
+	// Therefore r and r+b are exact: both are at most b in magnitude, and multiples of the distance
+	// between adjacent numbers near b.
 	q := rcpNormal(b)
 	q = float32(a * fma(q, 0x1.8p-22, q))
 	if q < 0x1p20 && b < 0x1p126 {
@@ -203,7 +204,7 @@ func Mod(x, y float32) float32 {
 	return modLarge(x, y)
 }
 
-// modLarge is Mod for all numbers.
+// modLarge is like Mod, but slower, and works for all arguments.
 func modLarge(x, y float32) float32 {
 	if y == 0 || x-x != 0 || y != y {
 		return nan()

@@ -47,7 +47,7 @@ func Asin(x float32) float32 {
 // Acos returns the inverse cosine of x, in radians.
 func Acos(x float32) float32 {
 	v, small := asinParts(x, -x)
-	// π/2 - asin x, or the inverse cosine of |x|, or π minus that.
+	// The result is π/2 - asin x if x is small. Otherwise it is acos |x|, or π - acos |x| if x is negative.
 	var f float32
 	if x < 0 {
 		f = 2 * halfPiFactor2

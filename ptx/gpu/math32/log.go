@@ -87,7 +87,7 @@ func Log10(x float32) float32 {
 	const (
 		log10e    = 0x1.bcb7b2p-02
 		log10eLow = -0x1.5b235ep-27
-		// The product of two with an exponent is exact.
+		// The sum of two and twoLow is log10(2). The product of two and an exponent is exact.
 		two    = 0x1.344p-02
 		twoLow = 0x1.3509f8p-18
 	)

@@ -8,7 +8,8 @@ import (
 	"github.com/purecuda/cuda/ptx/gpu/math32"
 )
 
-// Near multiples of y, Mod's quotient is most easily wrong by 1.
+// Mod must be right if x is near a multiple of y, where its approximate quotient is most likely to be
+// wrong by 1.
 func TestModNearMultiples(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	samples := 3_000_000

@@ -15,7 +15,7 @@ func Rsqrt(x float32) float32 {
 	y := rsqrt(x)
 	e := fma(-float32(x*y), y, 1)
 	r := fma(0.5*y, e, y)
-	// For a zero or an infinity, e is a NaN and y is right.
+	// If x is 0 or infinite, e is a NaN, and y is already the result.
 	if abs(e) < 1 {
 		return r
 	}

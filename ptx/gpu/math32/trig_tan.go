@@ -66,7 +66,7 @@ func Sinpi(x float32) float32 {
 // Cospi returns the cosine of π·x. If x is an integer plus one half, the result is +0.
 func Cospi(x float32) float32 {
 	r, q := reducePi(x)
-	// The sum is not a negative zero.
+	// Adding 0 turns a negative zero into +0.
 	return sinQuadrant(r, q+1) + 0
 }
 
