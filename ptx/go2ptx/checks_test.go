@@ -32,7 +32,7 @@ func checksOf(t *testing.T, body string) (n int, remarks []string) {
 	return n, remarks
 }
 
-// Checks that cannot fail are removed.
+// Checks that cannot fail must be removed.
 func TestRemovedChecks(t *testing.T) {
 	for _, body := range []string{
 		"if i < len(x) { x[i] = 1 }",
@@ -70,7 +70,7 @@ func TestRemovedChecks(t *testing.T) {
 	}
 }
 
-// One check of a slice expression covers all that a loop does with the slice.
+// The check of one slice expression must cover all accesses to the slice in a loop.
 func TestChecksOfSlicesCoverLoops(t *testing.T) {
 	for body, want := range map[string]int{
 		"row := x[i*n:][:n]; for j := range row { row[j] = 1 }":                                                      2,
@@ -84,7 +84,7 @@ func TestChecksOfSlicesCoverLoops(t *testing.T) {
 	}
 }
 
-// Checks that can fail remain, though something similar is known.
+// Checks that can fail must remain, even if similar facts are known.
 func TestRemainingChecks(t *testing.T) {
 	for _, body := range []string{
 		"if i < len(x) { y[i] = 1 }",
@@ -104,13 +104,13 @@ func TestRemainingChecks(t *testing.T) {
 		"s := gpu.Shared[[7]float32](t); s[t.ThreadX()/32] = 1",
 		"s := gpu.Shared[[256]float32](t); for half := len(s) / 2; half > 0; half /= 2 { s[t.ThreadX()+half] = 1 }",
 		"if n <= len(x) { for j := range n + 1 { x[j] = 1 } }",
-		"if v := int32(m); v < int32(len(x)) && v >= 0 { x[v] = 1 }", // the length is cut
+		"if v := int32(m); v < int32(len(x)) && v >= 0 { x[v] = 1 }", // the conversion truncates the length
 		"if v := uint(m); v <= uint(len(x)) { x[v] = 1 }",
 		"if m >= 0 && m <= len(x) { _ = x[:m+1] }",
 		"if len(x) != len(y) && i < len(x) { x[i] = y[i] }",
 		"if len(x) >= 0 { x[0] = 1 }",
 		"if i < len(x) { j := max(i+1, 0); x[j] = 1 }",
-		"j := i; if j < len(x) { for range m { x[j] = 1; j++ } }", // known of the first iteration only
+		"j := i; if j < len(x) { for range m { x[j] = 1; j++ } }", // the condition applies only to the first iteration
 		"j := 0; for range m { if j+1 < len(x) { y[j] = 1 }; j++ }",
 		"for a := range n { if int(q[0]) < len(x) { y[a] = 1 } }",
 	} {

@@ -46,22 +46,23 @@ func ShuffleMask[T Scalar](t Thread, mask uint32, v T, lane, width int) T {
 	return shuffle(t, "Shuffle", mask, v, lane, width)
 }
 
-// ShuffleUpMask is ShuffleUp among the lanes of a mask, in sections of width lanes.
+// ShuffleUpMask is like ShuffleUp, but only for the lanes of a mask, in sections of width lanes.
 //
 //gpu:intrinsic
 func ShuffleUpMask[T Scalar](t Thread, mask uint32, v T, delta, width int) T {
 	return shuffle(t, "ShuffleUp", mask, v, delta, width)
 }
 
-// ShuffleDownMask is ShuffleDown among the lanes of a mask, in sections of width lanes.
+// ShuffleDownMask is like ShuffleDown, but only for the lanes of a mask, in sections of width
+// lanes.
 //
 //gpu:intrinsic
 func ShuffleDownMask[T Scalar](t Thread, mask uint32, v T, delta, width int) T {
 	return shuffle(t, "ShuffleDown", mask, v, delta, width)
 }
 
-// ShuffleXorMask is ShuffleXor among the lanes of a mask, in sections of width lanes. If the source
-// lane is in a higher section, the result is v.
+// ShuffleXorMask is like ShuffleXor, but only for the lanes of a mask, in sections of width lanes.
+// If the source lane is in a higher section, the result is v.
 //
 //gpu:intrinsic
 func ShuffleXorMask[T Scalar](t Thread, mask uint32, v T, lanes, width int) T {

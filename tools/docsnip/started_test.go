@@ -93,7 +93,8 @@ func TestKernelsInGoCanBeFollowed(t *testing.T) {
 		"above.go:23: uninitialized read: atomic access of 8 bytes", "Alloc does not clear it, use Fill or AllocFrom")
 }
 
-// mistake replaces a part of a file. The test must then print the texts. Mistake restores the file.
+// mistake replaces a part of a file, runs the test, which must print the texts, and restores the
+// file.
 func (r *reader) mistake(file, old, text, test string, want ...string) {
 	r.t.Helper()
 	path := filepath.Join(r.dir, file)
@@ -112,7 +113,7 @@ func (r *reader) mistake(file, old, text, test string, want ...string) {
 	}
 }
 
-// quoted returns the block of the page after a line that ends in before.
+// quoted returns the code block of the page that follows a line ending in before.
 func (r *reader) quoted(before string) string {
 	r.t.Helper()
 	page, err := os.ReadFile(filepath.Join(r.root, "docs", r.page))

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Bytes are reversed as by package math/bits on the host.
+// Bytes must be reversed as by package math/bits on the host.
 func TestReverseBytes(t *testing.T) {
 	each(t, func(d *device) {
 		x := []uint64{0, 1, 0x0123456789abcdef, 0x80f0000000000001, 1<<64 - 2}

@@ -63,8 +63,8 @@ type Part struct {
 	Len    Len   // for an integer: whether it is the length or capacity of a slice
 }
 
-// Len says which part of a slice an integer is. A length is at least 0, and at most the capacity, which
-// is the next part. Kernels rely on this.
+// Len specifies whether an integer is the length or the capacity of a slice. A length is at least 0
+// and at most the capacity, which is the next part. Kernels rely on this.
 type Len uint8
 
 const (
@@ -73,7 +73,8 @@ const (
 	Capacity
 )
 
-// MaxLen is larger than each length and capacity of a slice. Addresses of devices have 49 bits.
+// MaxLen is an upper bound for the length and the capacity of a slice. Device addresses have 49
+// bits.
 const MaxLen = 1 << 49
 
 // Launch describes the launch bounds of a kernel, which become PTX directives.

@@ -133,7 +133,7 @@ func (l *lowerer) newLayout(t types.Type) *layout {
 	case *types.Slice:
 		ptr := scalarLayout(pointer, ir.MPtr, types.NewPointer(u.Elem()))
 		if zeroSize(u.Elem()) {
-			return composed(ptr, lengthLayout(ir.NoLen), lengthLayout(ir.NoLen)) // of any length
+			return composed(ptr, lengthLayout(ir.NoLen), lengthLayout(ir.NoLen)) // elements of size 0: the address space does not limit the length
 		}
 		return composed(ptr, lengthLayout(ir.Length), lengthLayout(ir.Capacity))
 	case *types.Signature:

@@ -114,7 +114,7 @@ func (c *checks) relate(cond ir.Cond, a, b *ir.Value) {
 	}
 }
 
-// different uses that a is not b, which is at an end of the range of a.
+// different uses the fact that a is not equal to b, where b is at an end of the range of a.
 func (c *checks) different(a, b *ir.Value) {
 	ra, rb := c.rangeOf(a), c.rangeOf(b)
 	switch {

@@ -6,28 +6,30 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 )
 
-// order answers whether one integer is at most another. It knows what the branches and checks that
-// dominate the current block imply, the ranges of values, and how values are computed. Values are
-// numbers without overflow: where an addition could overflow, order does not look at its operands.
+// order determines whether one integer is at most another. It uses the conditions of the branches
+// and checks that dominate the current block, the ranges of values, and the way values are
+// computed. It treats values as mathematical integers. If an addition may overflow, order does not
+// consider its operands.
 //
-// A fact about a value of a loop is about the value of this iteration. An operand that a phi gets from
-// the loop is one of the last iteration, so only its form counts, never facts.
+// A fact about a value in a loop applies to the current iteration. A phi's operand from a back edge
+// is a value of the previous iteration, so no facts may be used for it, only the way it is
+// computed.
 type order struct {
 	dom *ir.Tree
-	// upper lists, for a value x, the facts x <= y + w.
+	// upper contains, for each value x, the known bounds x <= y + w.
 	upper map[*ir.Value][]bound
-	// floors and ceilings are constant bounds.
+	// floors and ceilings contain the constant bounds of values.
 	floors, ceilings map[*ir.Value]int64
-	// sums lists the additions of constants to a value.
+	// sums contains, for each value, the additions of constants to it.
 	sums map[*ir.Value][]*ir.Value
-	// active has the phis whose ranges are being computed.
+	// active contains the phis whose ranges are being computed.
 	active map[*ir.Value]bool
 	launch ir.Launch
 	zero   *ir.Value
 	undo   []func()
 }
 
-// bound means that a value is at most y + w.
+// bound states that a value is at most y + w.
 type bound struct {
 	y *ir.Value
 	w int64
@@ -62,7 +64,7 @@ func newOrder(f *ir.Func, dom *ir.Tree) *order {
 	return o
 }
 
-// forget takes back what was learned since the mark, which is an earlier length of undo.
+// forget discards the facts learned since the mark, which is an earlier length of undo.
 func (o *order) forget(mark int) {
 	for len(o.undo) > mark {
 		o.undo[len(o.undo)-1]()
@@ -100,7 +102,7 @@ func (o *order) set(m map[*ir.Value]int64, v *ir.Value, bound int64) {
 
 func (o *order) rangeOf(v *ir.Value) interval { return ranger{o.known}.of(v, 6) }
 
-// known returns the range of a value as far as facts and loops tell it.
+// known returns the range of a value according to the known facts and the loops that change it.
 func (o *order) known(v *ir.Value, depth int) (interval, bool) {
 	r := full(v.Type.Kind)
 	if lo, ok := o.floors[v]; ok {
@@ -121,7 +123,8 @@ func (o *order) known(v *ir.Value, depth int) (interval, bool) {
 	return r, true
 }
 
-// size returns the range of an index or size of a thread, which the launch bounds of a kernel limit.
+// size returns the range of a special register. If the kernel requires a block size, this limits
+// the thread indices and the block dimensions.
 func (o *order) size(v *ir.Value, r interval) (interval, bool) {
 	if !o.launch.Required {
 		return r, true
@@ -137,8 +140,8 @@ func (o *order) size(v *ir.Value, r interval) (interval, bool) {
 	return r, true
 }
 
-// phi returns the range of a phi. One that a loop only increases is at least what it begins with, and
-// one that a loop only decreases is at most that.
+// phi returns the range of a phi. A phi that its loop never decreases is at least its initial
+// value. A phi that its loop never increases is at most that.
 func (o *order) phi(v *ir.Value, depth int) interval {
 	r := interval{math.MaxInt64, math.MinInt64}
 	for i, a := range v.Args {
@@ -164,8 +167,9 @@ func (o *order) phi(v *ir.Value, depth int) interval {
 	return r
 }
 
-// entry returns the only predecessor of b that b does not dominate, or nil. What holds on the edge from
-// there also holds later in a loop that begins with b, because it is about values from before the loop.
+// entry returns the only predecessor of b that b does not dominate, or nil. If b is the head of a
+// loop, a fact on the edge from this predecessor holds in every iteration, because it concerns
+// values from before the loop.
 func (o *order) entry(b *ir.Block) (p *ir.Block) {
 	for _, q := range b.Preds {
 		switch {
@@ -184,9 +188,10 @@ func (o *order) back(phi *ir.Value, i int) bool {
 	return o.dom.Dominates(phi.Block, phi.Block.Preds[i])
 }
 
-// steps is how a loop changes a phi: up if it never decreases it, down if it never increases it. Both
-// hold for a phi that is no loop's. If divides is set, only what the loop divides and does not increase
-// is known, and only if the phi begins with at least 0.
+// steps describes how a loop changes a phi. up means that the loop never decreases it, and down
+// that the loop never increases it. Both are set for a phi that does not belong to a loop. divides
+// means that the loop only divides the phi, or leaves it unchanged. In this case, the result is
+// valid only if the initial value is at least 0.
 type steps struct{ up, down, divides bool }
 
 func (o *order) steps(phi *ir.Value) steps {
@@ -204,7 +209,7 @@ func (o *order) steps(phi *ir.Value) steps {
 		down := ok && step.hi <= 0 && step.lo > math.MinInt64 && (step.lo == 0 || o.guarded(phi, phi.Block.Preds[i], step.lo))
 		s.up, s.down = s.up && up, s.down && down
 	}
-	if s.divides && s.down { // a step down could make it negative, and a division would then increase it
+	if s.divides && s.down { // decrements could make the phi negative, and a division would then increase it
 		for i, a := range phi.Args {
 			s.down = s.down && (!o.back(phi, i) || a == phi || divides(phi, a))
 		}
@@ -214,7 +219,7 @@ func (o *order) steps(phi *ir.Value) steps {
 	return s
 }
 
-// stepOf returns what a loop adds to a phi.
+// stepOf returns the range of the value that a loop adds to a phi.
 func stepOf(phi, next *ir.Value) (interval, bool) {
 	switch {
 	case next.Op == ir.OpAdd && next.Args[0] == phi:
@@ -231,8 +236,8 @@ func stepOf(phi, next *ir.Value) (interval, bool) {
 	return interval{}, false
 }
 
-// divides reports whether next is phi divided by a positive number. If phi is not negative, then
-// neither is next, and next is not above phi.
+// divides reports whether next is phi divided by a positive number. If phi is not negative, next is
+// between 0 and phi.
 func divides(phi, next *ir.Value) bool {
 	switch next.Op {
 	case ir.OpAShr, ir.OpLShr:
@@ -243,8 +248,8 @@ func divides(phi, next *ir.Value) bool {
 	return false
 }
 
-// guarded reports whether phi plus a step does not overflow where block b ends, because a branch that
-// dominates b compares phi with another value.
+// guarded reports whether phi plus step cannot overflow at the end of block b, because a branch
+// that dominates b compares phi with another value.
 func (o *order) guarded(phi *ir.Value, b *ir.Block, step int64) bool {
 	all := full(phi.Type.Kind)
 	for ; b != phi.Block && b != nil; b = o.dom.Idom[b.ID] {
@@ -268,7 +273,7 @@ func (o *order) guarded(phi *ir.Value, b *ir.Block, step int64) bool {
 		}
 		r := rangeOf(y, 4)
 		if y.Block != nil && y.Block != phi.Block && o.dom.Dominates(y.Block, phi.Block) {
-			r = o.rangeOf(y) // facts about a value from before the loop hold in each iteration
+			r = o.rangeOf(y) // facts about a value from before the loop hold in every iteration
 		}
 		switch {
 		case step > 0 && (cond == ir.SLt || cond == ir.SLe):
@@ -286,14 +291,14 @@ func (o *order) guarded(phi *ir.Value, b *ir.Block, step int64) bool {
 	return false
 }
 
-// A question is whether x is at most y + w.
+// A question asks whether x is at most y + w.
 type question struct{ x, y *ir.Value }
 
-// search looks for a proof.
+// search tries to prove that one value is at most another.
 type search struct {
 	*order
 	fuel int
-	// asked has the largest w with which each question was asked.
+	// asked contains the largest w for which each question was asked.
 	asked map[question]int64
 }
 
@@ -302,7 +307,7 @@ func (o *order) nonnegative(v *ir.Value) bool {
 	return o.rangeOf(v).lo >= 0 || o.atMost(o.zero, v, 0)
 }
 
-// atMost reports whether x <= y + w is known.
+// atMost reports whether x <= y + w can be proved.
 func (o *order) atMost(x, y *ir.Value, w int64) bool {
 	s := search{o, 150, map[question]int64{}}
 	return s.atMost(x, y, w)
@@ -329,7 +334,7 @@ func (s *search) atMost(x, y *ir.Value, w int64) bool {
 	return s.byForm(x, y, w) || s.byParts(x, y, w) || s.bySums(x, y, w)
 }
 
-// bySums uses facts about x plus a constant.
+// bySums uses facts about sums of x and a constant.
 func (s *search) bySums(x, y *ir.Value, w int64) bool {
 	for _, sum := range s.sums[x] {
 		if c := sum.Args[1].Aux; len(s.upper[sum]) > 0 && s.exact(sum) {
@@ -341,7 +346,7 @@ func (s *search) bySums(x, y *ir.Value, w int64) bool {
 	return false
 }
 
-// exact reports whether an addition, a subtraction or a product does not overflow.
+// exact reports whether an addition, subtraction or multiplication cannot overflow.
 func (s *search) exact(v *ir.Value) bool {
 	a, b := s.rangeOf(v.Args[0]), s.rangeOf(v.Args[1])
 	op := v.Op
@@ -355,7 +360,8 @@ func (s *search) exact(v *ir.Value) bool {
 	return r != interval{math.MinInt64, math.MaxInt64} && r.within(full(v.Type.Kind).lo, full(v.Type.Kind).hi)
 }
 
-// byForm looks at how x is computed: x is at most something that is easier to compare with y.
+// byForm uses the way x is computed to find a greater or equal value that is easier to compare with
+// y.
 func (s *search) byForm(x, y *ir.Value, w int64) bool {
 	arg := func(i int) *ir.Value { return x.Args[i] }
 	less := func(i int, d int64) bool { // x <= operand i + d
@@ -396,10 +402,10 @@ func (s *search) byForm(x, y *ir.Value, w int64) bool {
 	return false
 }
 
-// sign reports whether the range of v has no negative numbers.
+// sign reports whether v cannot be negative, according to its range.
 func (s *search) sign(v *ir.Value) bool { return s.rangeOf(v).lo >= 0 }
 
-// byParts looks at how y is computed.
+// byParts uses the way y is computed.
 func (s *search) byParts(x, y *ir.Value, w int64) bool {
 	arg := func(i int) *ir.Value { return y.Args[i] }
 	more := func(i int, d int64) bool { // y >= operand i + d
@@ -411,7 +417,7 @@ func (s *search) byParts(x, y *ir.Value, w int64) bool {
 		if !s.exact(y) {
 			return false
 		}
-		if x.Op == ir.OpAdd && s.exact(x) { // a common operand
+		if x.Op == ir.OpAdd && s.exact(x) { // the sums may have a common operand
 			for i, a := range x.Args {
 				for j, b := range y.Args {
 					if a == b && s.atMost(x.Args[1-i], y.Args[1-j], w) {
@@ -450,8 +456,8 @@ func (s *search) byParts(x, y *ir.Value, w int64) bool {
 	return false
 }
 
-// phi reports whether something holds for a phi because it holds for all that the phi begins with, and
-// the loop, if any, changes the phi in one direction only.
+// phi reports whether a bound holds for a phi. It must hold for all initial values, and the loop,
+// if any, must change the phi only in the direction that preserves the bound.
 func (s *search) phi(v *ir.Value, holds func(*ir.Value) bool, up bool) bool {
 	if st := s.steps(v); up && !st.up || !up && !st.down {
 		return false
@@ -464,7 +470,7 @@ func (s *search) phi(v *ir.Value, holds func(*ir.Value) bool, up bool) bool {
 	return true
 }
 
-// remainder uses facts p <= u - q + d: p + q <= u + d.
+// remainder uses a fact p <= u - q + d to prove p + q <= u + d.
 func (s *search) remainder(p, q, y *ir.Value, w int64) bool {
 	for _, b := range s.upper[p] {
 		left, ok := subOK(w, b.w)
@@ -484,7 +490,7 @@ func (s *search) remainder(p, q, y *ir.Value, w int64) bool {
 	return false
 }
 
-// product uses facts x <= z + d about the factor x of x·k, where z is at most u/k: x·k <= u + d·k.
+// product uses a fact x <= z + d, where z is at most u/k, to prove x·k <= u + d·k.
 func (s *search) product(v, y *ir.Value, w int64) bool {
 	x, k, ok := scaled(v)
 	if !ok || !s.exact(v) {
@@ -505,7 +511,7 @@ func (s *search) product(v, y *ir.Value, w int64) bool {
 	return false
 }
 
-// scaled returns the factors of a product with a positive constant.
+// scaled returns the factors of a product of a value and a positive constant.
 func scaled(v *ir.Value) (x *ir.Value, k int64, ok bool) {
 	switch {
 	case v.Op == ir.OpMul && isConst(v.Args[1]):
@@ -516,7 +522,8 @@ func scaled(v *ir.Value) (x *ir.Value, k int64, ok bool) {
 	return x, k, k > 0 && k <= math.MaxInt32
 }
 
-// quotient returns the parts of a division by a positive constant, of numbers that are not negative.
+// quotient returns the dividend and the divisor of a division by a positive constant. The caller
+// must ensure that the dividend is not negative.
 func quotient(v *ir.Value) (u *ir.Value, k int64, ok bool) {
 	switch {
 	case (v.Op == ir.OpSDiv || v.Op == ir.OpUDiv) && isConst(v.Args[1]):

@@ -26,7 +26,8 @@ var limits = map[string]int64{
 	"%nctaid.x": math.MaxInt32, "%nctaid.y": 65535, "%nctaid.z": 65535, "%laneid": 31,
 }
 
-// ranger computes ranges. Its function, if any, returns what else is known of a value.
+// ranger computes ranges. Its function, if not nil, returns what is known in addition about a
+// value.
 type ranger struct {
 	known func(v *ir.Value, depth int) (interval, bool)
 }

@@ -7,9 +7,10 @@ import (
 )
 
 // multiplyWide replaces products and left shifts of numbers that were extended to 64 bits with
-// mul.wide, which extends its operands. ptxas merges mul.wide with the addition of an address into one
-// instruction, and needs three for a conversion, a shift and an addition. Array indices of 32 bits
-// have this form. The pass is late because other passes do not look into mul.wide.
+// mul.wide, which extends its operands itself. Ptxas merges mul.wide and the addition to an address
+// into one instruction. For a conversion, a shift and an addition, it needs three. Accesses with
+// 32-bit array indices have this form. The pass runs late, because other passes do not recognize
+// mul.wide.
 func multiplyWide(f *ir.Func) int {
 	n := 0
 	for _, b := range f.Blocks {

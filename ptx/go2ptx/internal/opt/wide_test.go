@@ -7,8 +7,8 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/irtest"
 )
 
-// An index of 32 bits is extended and multiplied by the size of an element in one instruction. Shifts
-// by 31, and products of different extensions, are not.
+// A 32-bit index must be extended and multiplied by the element size in one instruction. Shifts by
+// 31, and products of operands that were extended differently, must not be changed.
 func TestMultiplyWide(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -334,7 +334,7 @@ func (g *gen) ties() {
 	g.tell("float32", v, w)
 }
 
-// rangeLimits compares numbers that have a known range with its limits.
+// rangeLimits compares numbers of a known range with the limits of that range.
 func (g *gen) rangeLimits() {
 	g.use("number at the limit of its range")
 	t := pick(g, []typ{"int", "int32", "int64"})
@@ -370,7 +370,7 @@ func (g *gen) rangeLimits() {
 	g.tell(t, v, w)
 }
 
-// folded computes with narrow variables that have known values.
+// folded computes with narrow variables whose values the compiler knows.
 func (g *gen) folded() {
 	g.use("narrow numbers computed by the compiler")
 	t := pick(g, []typ{"int8", "int8", "int16", "uint8", "uint16"})

@@ -247,7 +247,7 @@ func (g *gen) rotation() {
 	g.tell(t, a, b, c)
 }
 
-// guardedLoad loads at an index that is in range only in a branch.
+// guardedLoad loads from an index that is in range only within a branch.
 func (g *gen) guardedLoad() {
 	g.use("load in the branch of its check")
 	a := pick(g, g.arrays[:4])
@@ -265,7 +265,7 @@ func (g *gen) guardedLoad() {
 	g.tell("int64", v)
 }
 
-// callWrites calls a function that writes what is read before and after the call.
+// callWrites calls a function that writes memory, and reads that memory before and after the call.
 func (g *gen) callWrites() {
 	g.use("memory written by a call")
 	s, x, v, w := g.fresh("s"), g.fresh("v"), g.fresh("v"), g.fresh("v")

@@ -189,7 +189,7 @@ func parameter(t types.Type) error {
 	return value(t, "a parameter")
 }
 
-// elements is what value checks for a parameter that is a slice.
+// elements describes a slice parameter in the errors of value.
 const elements = "the elements of a slice"
 
 // value checks the type of a value that is exchanged between host and device. It must be a number,
