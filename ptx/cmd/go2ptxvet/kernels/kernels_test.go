@@ -23,9 +23,11 @@ func fill(t gpu.Thread, x []int32, v int32) {
 }
 `
 
-// refused contains code with compiler errors: in a statement, in a directive, and at a barrier.
+// refused contains code with compiler errors: in a statement, in a call of the Go distribution, in a
+// directive, and at a barrier.
 var refused = map[string]string{
 	"go":      strings.Replace(good, "x[i] = v", "x[i] = v; go helper()", 1) + "\nfunc helper() {}\n",
+	"fmt":     strings.NewReplacer("import \"github", "import \"fmt\"\nimport \"github", "x[i] = v", "fmt.Println(v)").Replace(good),
 	"map":     strings.Replace(good, "x[i] = v", "m := map[int]int{}; _ = m", 1),
 	"option":  strings.Replace(good, "block=64", "block=64 speed=2", 1),
 	"barrier": strings.Replace(good, "if i := t.GlobalX(); i < len(x) {", "if t.ThreadX() == 0 { t.Sync() }\n\tif i := t.GlobalX(); i < len(x) {", 1),
