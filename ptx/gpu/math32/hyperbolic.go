@@ -98,66 +98,72 @@ func Cosh(x float32) float32 {
 
 // Asinh returns the inverse hyperbolic sine of x.
 func Asinh(x float32) float32 {
-	a := abs(x)
-	if a > 0x1p30 {
-		return withSign(logOfTwice(a), x)
-	}
 	// asinh a = log1p(a + a²/(1 + √(a²+1))).
+	a := abs(x)
 	s := float32(a * a)
-	w := float32(s * rcp(1+sqrt(s+1)))
-	u, ul := a+w, float32(0)
-	if a > w {
-		ul = w - (u - a)
-	} else {
-		ul = a - (u - w)
-	}
-	return withSign(log1pPair(u, ul), x)
+	z := s + 1
+	w := float32(s * rcpNormal(fma(z, rsqrtNormal(z), 1)))
+	u := a + w
+	return withSign(log1pOrTwice(a, u, w-(u-a)), x)
 }
 
-// logOfTwice returns the logarithm of 2a.
-func logOfTwice(a float32) float32 {
-	return Log(a) + ln2Rounded
+// log1pOrTwice returns log1pPair(x, xl), but for a large a the logarithm of 2a.
+func log1pOrTwice(a, x, xl float32) float32 {
+	large := a > 0x1p30
+	if large {
+		x, xl = a, 0
+	}
+	r := log1pPair(x, xl)
+	if large {
+		r += ln2Rounded
+	}
+	if a == inf() {
+		r = a
+	}
+	return r
 }
 
 const ln2Rounded = 0x1.62e43p-01
 
 // Acosh returns the inverse hyperbolic cosine of x.
 func Acosh(x float32) float32 {
-	if x > 0x1p30 {
-		return logOfTwice(x)
-	}
-	if !(x >= 1) {
-		return nan()
-	}
-	// acosh x = log1p(t + √(t²+2t)) with t = x-1.
+	// acosh x = log1p(t + √w) with t = x-1 and w = t²+2t.
 	t := x - 1
-	w := fma(t, t, t+t)
-	s := sqrt(w)
-	if s == 0 {
-		return 0
+	d := t + t
+	w := fma(t, t, d)
+	y := rsqrtNormal(w)
+	if w == 0 {
+		y = 0
 	}
+	half := 0.5 * y
+	s := float32(w * y)
+	s = fma(fma(-s, s, w), half, s)
 	// t+sl+s is the sum, corrected by the errors of w and s.
-	sl := float32((fma(-s, s, w) + fma(t, t, (t+t)-w)) * (0.5 * rcp(s)))
+	sl := float32((fma(-s, s, w) + fma(t, t, d-w)) * half)
 	u := s + t
-	ul := t - (u - s)
-	return log1pPair(u, ul+sl)
+	r := log1pOrTwice(x, u, t-(u-s)+sl)
+	if x < 1 {
+		r = nan()
+	}
+	return r
 }
 
 // Atanh returns the inverse hyperbolic tangent of x.
 func Atanh(x float32) float32 {
+	// atanh a = log1p(u)/2 with u = 2a/(1-a).
 	a := abs(x)
-	// atanh a = log1p(2a/(1-a))/2.
 	d := 1 - a
 	dl := (1 - d) - a
-	r := rcp(d)
+	r := rcpNormal(d)
 	u := float32((a + a) * r)
-	c := fma(-u, dl, fma(-u, d, a+a))
-	u, ul := fma(c, r, u), float32(0)
-	if !(a < 1) {
-		if a == 1 {
-			return withSign(inf(), x)
-		}
-		return nan()
+	u = fma(fma(-u, dl, fma(-u, d, a+a)), r, u)
+	f, fl, _, e := split1p(u)
+	v := 0.5 * logSplit(f, fl, e)
+	if a == 1 {
+		v = inf()
 	}
-	return withSign(0.5*log1pPair(u, ul), x)
+	if a > 1 {
+		v = nan()
+	}
+	return withSign(v, x)
 }

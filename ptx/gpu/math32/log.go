@@ -18,20 +18,6 @@ func normal(x float32) (bits uint32, e float32) {
 	return math.Float32bits(x), 0
 }
 
-// special reports whether the number with the given bits has no finite logarithm.
-func special(bits uint32) bool { return bits-1 >= infBits-1 }
-
-// logSpecial returns the logarithm of a number that is not both finite and positive.
-func logSpecial(x float32) float32 {
-	switch {
-	case x == 0:
-		return -inf()
-	case x < 0:
-		return nan()
-	}
-	return x
-}
-
 // logPolynomial returns (log(1+f) - f)/f².
 func logPolynomial(f float32) float32 {
 	p := fma(logC8, f, logC7)
@@ -107,27 +93,33 @@ func Log10(x float32) float32 {
 }
 
 // Log1p returns the natural logarithm of 1+x. It is accurate even if x is close to zero.
-func Log1p(x float32) float32 { return log1pPair(x, 0) }
+func Log1p(x float32) float32 {
+	f, fl, _, e := split1p(x)
+	// The result has the sign of x, also if it is zero.
+	r := withSign(abs(logSplit(f, fl, e)), x)
+	return logLimits(r, 1+x, math.Float32bits(1+x))
+}
 
-// log1pPair returns the natural logarithm of 1+x+xl, where |xl| is at most half an ulp of x.
+// log1pPair returns the natural logarithm of 1+x+xl, where |xl| is at most half an ulp of x and the sum is
+// finite and at least 1.
 func log1pPair(x, xl float32) float32 {
-	t := math.Float32bits(1 + x)
-	high := int32(t-0x3f2aaaab) &^ (1<<23 - 1)
-	// f = (1+x)/2^e - 1. The factor 2^-e may be too small to represent, so s is a quarter of
-	// 4·2^-e.
-	s := 0.25 * math.Float32frombits(0x40800000-uint32(high))
+	f, fl, s, e := split1p(x)
+	return logSplit(f, fma(s, xl, fl), e)
+}
+
+// split1p returns e, f+fl and s such that 1+x = (1+f+fl)·2^n, s = 2^-n and e = 2^23·n, for a finite x above
+// -1. f is between -1/3 and 1/3.
+func split1p(x float32) (f, fl, s, e float32) {
+	high := int32(math.Float32bits(1+x)-0x3f2aaaab) &^ (1<<23 - 1)
+	// 2^-n may be too small to represent, so s is a quarter of 4·2^-n.
+	s = 0.25 * math.Float32frombits(0x40800000-uint32(high))
 	c := s - 1
-	f := fma(s, x, c)
-	fl := fma(s, xl, fma(s, x, c-f))
+	f = fma(s, x, c)
+	return f, fma(s, x, c-f), s, float32(high)
+}
+
+// logSplit returns the natural logarithm of (1+f+fl)·2^(e·2^-23).
+func logSplit(f, fl, e float32) float32 {
 	r := f + fma(float32(logPolynomial(f)*f), f, fl)
-	if special(t) {
-		return logSpecial(1 + x)
-	}
-	if high == 0 {
-		if x == 0 {
-			return x // preserves the sign of zero
-		}
-		return r
-	}
-	return fma(float32(float32(high)*0x1p-23), math.Ln2, r)
+	return fma(e, math.Ln2*0x1p-23, r)
 }
