@@ -1,6 +1,10 @@
 package math32
 
-import "github.com/purecuda/cuda/ptx/num"
+import (
+	"math"
+
+	"github.com/purecuda/cuda/ptx/num"
+)
 
 // erfSmall returns the error function of x, for |x| up to 0.92.
 func erfSmall(x float32) float32 {
@@ -39,13 +43,10 @@ func Erf(x float32) float32 {
 
 // Erfc returns the complementary error function of x, 1 - erf(x). It is accurate for large x.
 func Erfc(x float32) float32 {
-	a := abs(x)
-	if a < 0.5 {
-		return 1 - erfSmall(x)
-	}
-	a = num.Min(a, 11)
+	// Both results are computed, which costs less than a branch on which the threads of a warp diverge.
+	a := num.Min(abs(x), 11)
 	d := a + 2
-	t := float32((a - 2) * rcp(d))
+	t := float32((a - 2) * rcpNormal(d))
 	p := fma(erfcC9, t, erfcC8)
 	p = fma(p, t, erfcC7)
 	p = fma(p, t, erfcC6)
@@ -59,18 +60,33 @@ func Erfc(x float32) float32 {
 	// v+vl = (g+gl)/(1+2a).
 	d = fma(2, a, 1)
 	dl := fma(2, a, 1-d)
-	r := rcp(d)
+	r := rcpNormal(d)
 	v := float32(g * r)
 	vl := float32((fma(-v, dl, fma(-v, d, g)) + gl) * r)
-	s := float32(a * a)
-	h, l, half := expParts(-s, -fma(a, a, -s))
-	v = fma(v, h, fma(v, l, float32(vl*h)))
-	v = float32(float32(v*half) * half)
-	if x != x {
-		return x
-	}
+	v = timesExpOfSquare(v, vl, a)
 	if x < 0 {
-		return 2 - v
+		v = 2 - v
 	}
-	return v
+	small := 1 - erfSmall(x)
+	if abs(x) >= 0.5 {
+		return v
+	}
+	return small
+}
+
+// timesExpOfSquare returns (v+vl)·e^(-a²), for a between 0 and 11 and |vl| of at most 2 ulp of v.
+func timesExpOfSquare(v, vl, a float32) float32 {
+	// With 191 added, the bits of n are the exponent of 2^(n+64).
+	const shift = magic + 191
+	s := float32(a * a)
+	sl := fma(a, a, -s)
+	t := fma(s, -log2e, shift)
+	n := t - shift
+	// e^-a² = 2^n·e^f, and h+l = e^f.
+	f := fma(-n, ln2, -s) + fma(-n, ln2Low, -sl)
+	h := 1 + f
+	l := fma(float32(expm1Polynomial(f)*f), f, f-(h-1))
+	v = fma(v, h, fma(v, l, float32(vl*h)))
+	// The first product is exact.
+	return float32(float32(v*math.Float32frombits(math.Float32bits(t)<<23)) * 0x1p-64)
 }

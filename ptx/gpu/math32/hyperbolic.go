@@ -32,26 +32,6 @@ func Tanh(x float32) float32 {
 	return large
 }
 
-// expParts returns h, l and half such that e^(x+xl) is (h+l)·half², for x between -121 and 90.
-func expParts(x, xl float32) (h, l, half float32) {
-	t := fma(x, log2e, magic)
-	n := t - magic
-	k := int32(math.Float32bits(t)) - magicBits
-	a := fma(-n, ln2, x) // this is exact
-	c := fma(-n, ln2Low, xl)
-	r := a + c
-	rl := c - (r - a)
-	p := float32(expm1Polynomial(r) * r)
-	// e^(r+rl) = 1 + r + rl + r·p.
-	h = 1 + r
-	l = fma(p, r, (r-(h-1))+rl)
-	// An odd k doubles h and l.
-	if k&1 != 0 {
-		h, l = h+h, l+l
-	}
-	return h, l, powerOf2(k >> 1)
-}
-
 // expm1Polynomial returns (e^r - 1 - r)/r².
 func expm1Polynomial(r float32) float32 {
 	p := fma(expm1C4, r, expm1C3)
