@@ -67,6 +67,21 @@ func times(c float64, f function) function {
 	}
 }
 
+// timesPi returns the function π^k·f(π²·x) of x.
+func timesPi(k int, f function) function {
+	return func(x *big.Float) *big.Float {
+		pi := exact.Pi(4 * prec)
+		y := f(zero().Mul(x, zero().Mul(pi, pi)))
+		for range k {
+			y.Mul(y, pi)
+		}
+		for range -k {
+			y.Quo(y, pi)
+		}
+		return y
+	}
+}
+
 // one is the weight for an absolute error.
 func one(*big.Float) *big.Float { return number(1) }
 
@@ -95,6 +110,10 @@ var fits32 = []fit{
 		target: ofSquare(after(exact.Sin, 3, 0, 1)), weight: ofSquare(per(3, exact.Sin))},
 	{name: "cosC", doc: "cos(r) = 1 + r²·P(r²).", lo: 0, hi: quarterPi * quarterPi, degree: 3, bits: 24,
 		target: ofSquare(after(exact.Cos, 2, 1)), weight: ofSquare(per(2, exact.Cos))},
+	{name: "sinpiC", doc: "sin(πy) = π·y + y³·P(y²).", lo: 0, hi: 0.06251, degree: 2, bits: 24,
+		target: timesPi(3, ofSquare(after(exact.Sin, 3, 0, 1))), weight: timesPi(-3, ofSquare(per(3, exact.Sin)))},
+	{name: "cospiC", doc: "cos(πy) = 1 + y²·P(y²).", lo: 0, hi: 0.06251, degree: 3, bits: 24,
+		target: timesPi(2, ofSquare(after(exact.Cos, 2, 1))), weight: timesPi(-2, ofSquare(per(2, exact.Cos)))},
 	{name: "tanhC", doc: "tanh(x) = x + x³·P(x²) for x below 0.9.", lo: 0, hi: 0.81008, degree: 5, bits: 24,
 		target: ofSquare(after(exact.Tanh, 3, 0, 1)), weight: ofSquare(per(3, exact.Tanh))},
 	{name: "tanhTailC", doc: "tanh(x) = 1 - q·P(q) with q = e^-2x, for x above 0.9.", lo: 0, hi: 0.16532, degree: 4, bits: 24,

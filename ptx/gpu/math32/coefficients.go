@@ -65,6 +65,21 @@ const (
 	cosC3 = 0x1.99e80cp-16
 )
 
+// sin(πy) = π·y + y³·P(y²). The error is at most 2^-27.9.
+const (
+	sinpiC0 = -0x1.4abbbep+02
+	sinpiC1 = 0x1.465facp+01
+	sinpiC2 = -0x1.2db5cap-01
+)
+
+// cos(πy) = 1 + y²·P(y²). The error is at most 2^-31.1.
+const (
+	cospiC0 = -0x1.3bd3ccp+02
+	cospiC1 = 0x1.03c1bp+02
+	cospiC2 = -0x1.55b2b6p+00
+	cospiC3 = 0x1.d4f7eep-03
+)
+
 // tanh(x) = x + x³·P(x²) for x below 0.9. The error is at most 2^-25.9.
 const (
 	tanhC0 = -0x1.555504p-02

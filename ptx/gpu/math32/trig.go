@@ -60,35 +60,45 @@ func reduceLarge(x float32) (r, rl float32, q uint32) {
 	return r, rl, q
 }
 
-// sinQuadrant returns the sine of r + q·π/2.
-func sinQuadrant(r float32, q uint32) float32 {
-	var c3, c2, c1, c0, z float32 = 0, sinC2, sinC1, sinC0, r
-	if q&1 != 0 {
-		c3, c2, c1, c0, z = cosC3, cosC2, cosC1, cosC0, 1
-	}
+// sinCos returns the sine and the cosine of r, for |r| up to π/4.
+func sinCos(r float32) (sin, cos float32) {
 	s := float32(r * r)
-	p := fma(c3, s, c2)
-	p = fma(p, s, c1)
-	p = fma(p, s, c0)
-	// Adding 0 keeps the sign of r if r is zero, because p is negative.
-	v := fma(p, fma(s, z, 0), z)
-	return math.Float32frombits(math.Float32bits(v) ^ q<<30&signBit)
+	p := fma(sinC2, s, sinC1)
+	p = fma(p, s, sinC0)
+	// Adding 0 preserves the sign of a zero r, because p is negative.
+	sin = fma(p, fma(s, r, 0), r)
+	p = fma(cosC3, s, cosC2)
+	p = fma(p, s, cosC1)
+	p = fma(p, s, cosC0)
+	return sin, fma(p, s, 1)
+}
+
+// quadrant returns the sine of r + q·π/2 from the sine and the cosine of r.
+func quadrant(sin, cos float32, q uint32) float32 {
+	if q&1 != 0 {
+		sin = cos
+	}
+	return math.Float32frombits(math.Float32bits(sin) ^ q<<30&signBit)
 }
 
 // Sin returns the sine of x radians.
 func Sin(x float32) float32 {
 	r, q := reduce(x)
-	return sinQuadrant(r, q)
+	// Computing both costs less than selecting coefficients.
+	sin, cos := sinCos(r)
+	return quadrant(sin, cos, q)
 }
 
 // Cos returns the cosine of x radians.
 func Cos(x float32) float32 {
 	r, q := reduce(x)
-	return sinQuadrant(r, q+1)
+	sin, cos := sinCos(r)
+	return quadrant(sin, cos, q+1)
 }
 
 // Sincos returns the sine and the cosine of x radians.
 func Sincos(x float32) (sin, cos float32) {
 	r, q := reduce(x)
-	return sinQuadrant(r, q), sinQuadrant(r, q+1)
+	sin, cos = sinCos(r)
+	return quadrant(sin, cos, q), quadrant(sin, cos, q+1)
 }

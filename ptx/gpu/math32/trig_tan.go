@@ -52,30 +52,3 @@ func tanQuadrant(r, above float32, q uint32) float32 {
 	}
 	return t
 }
-
-// Sinpi returns the sine of π·x. If x is an integer, the result is a zero with the sign of x.
-func Sinpi(x float32) float32 {
-	r, q := reducePi(x)
-	v := sinQuadrant(r, q)
-	if v == 0 {
-		v = withSign(0, x)
-	}
-	return v
-}
-
-// Cospi returns the cosine of π·x. If x is an integer plus one half, the result is +0.
-func Cospi(x float32) float32 {
-	r, q := reducePi(x)
-	// Adding 0 turns a negative zero into +0.
-	return sinQuadrant(r, q+1) + 0
-}
-
-// reducePi returns π·(x - q/2) and q. Only the low two bits of q are valid.
-func reducePi(x float32) (r float32, q uint32) {
-	// The remainder of a division by 2 is exact.
-	y := fma(-2, Trunc(0.5*x), x)
-	t := fma(2, y, magic)
-	y = fma(-0.5, t-magic, y)
-	const pi, piLow = 0x1.921fb6p+01, -0x1.777a5cp-24
-	return fma(y, pi, float32(y*piLow)), math.Float32bits(t)
-}
