@@ -107,19 +107,15 @@ const ln2Rounded = 0x1.62e43p-01
 
 // Acosh returns the inverse hyperbolic cosine of x.
 func Acosh(x float32) float32 {
-	// acosh x = log1p(t + √w) with t = x-1 and w = t²+2t.
+	// acosh x = log1p(t + √w) with t = x-1 and w = t²+2t. If w is 0, y is a large number, and s is 0.
 	t := x - 1
-	d := t + t
-	w := fma(t, t, d)
-	y := rsqrtNormal(w)
-	if w == 0 {
-		y = 0
-	}
+	w := fma(t, t, t+t)
+	y := rsqrtNormal(num.Max(w, 0x1p-100))
 	half := 0.5 * y
 	s := float32(w * y)
 	s = fma(fma(-s, s, w), half, s)
-	// t+sl+s is the sum, corrected by the errors of w and s.
-	sl := float32((fma(-s, s, w) + fma(t, t, d-w)) * half)
+	// t+sl+s is the sum, corrected by the error of s.
+	sl := float32(fma(-s, s, w) * half)
 	u := s + t
 	r := log1pOrTwice(x, u, t-(u-s)+sl)
 	if x < 1 {
