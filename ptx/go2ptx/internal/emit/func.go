@@ -29,15 +29,27 @@ func (x *fn) fail(format string, args ...any) { x.b.Fail(fmt.Sprintf(format, arg
 
 func (x *fn) op(name string, args ...build.Operand) { x.b.Op(name, args...) }
 
+// declareSlots declares the variables in local memory that instructions use. Ptxas would reserve memory
+// for the others, too.
+func (x *fn) declareSlots() {
+	x.slots = make([]*build.Var, len(x.f.Slots))
+	for _, b := range x.f.Blocks {
+		for _, v := range b.Values {
+			if v.Op == ir.OpSlot && x.slots[v.Aux] == nil {
+				s := x.f.Slots[v.Aux]
+				x.slots[v.Aux] = x.b.Local(fmt.Sprintf("slot%d", v.Aux), ptx.B8, int64(max(s.Size, 1))).Align(max(s.Align, 1))
+			}
+		}
+	}
+}
+
 func (x *fn) emit() {
 	if len(x.f.Blocks) == 0 {
 		x.fail("the function has no blocks")
 		return
 	}
 	splitEdges(x.f)
-	for i, s := range x.f.Slots {
-		x.slots = append(x.slots, x.b.Local(fmt.Sprintf("slot%d", i), ptx.B8, int64(max(s.Size, 1))).Align(max(s.Align, 1)))
-	}
+	x.declareSlots()
 	x.regs = make([]build.Reg, x.f.NumValues())
 	x.tuples = map[*ir.Value][]build.Reg{}
 	x.labels = make([]build.Label, x.f.NumBlocks())

@@ -1,0 +1,315 @@
+package opt
+
+import (
+	"slices"
+
+	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
+)
+
+// Limits of unrolling: how many iterations a loop may have, and how many values the copies may have
+// together. Loops that contain other loops have lower limits, because their overhead matters less.
+const (
+	mostTrips, mostValues           = 128, 4096
+	mostOuterTrips, mostOuterValues = 8, 512
+)
+
+// unroll replaces each loop whose number of iterations is constant and small with copies of its body.
+// Then indices that depend on the counter are constant, and arrays that are indexed with them can be in
+// registers. The threads that execute a copy are those that would execute the iteration, so barriers and
+// other convergent operations may be copied.
+func unroll(f *ir.Func) int {
+	n := 0
+	for ; unrollOne(f, func(*ir.Loop) int { return mostValues }); n++ {
+	}
+	return n
+}
+
+// unrollInner unrolls loops without inner loops, and loops around those if little code results. Later
+// passes make the copies smaller before unroll copies them again for the loops around them.
+func unrollInner(f *ir.Func) int {
+	dom := f.Dominators()
+	inner := map[*ir.Block]bool{}
+	loops := f.Loops(dom)
+	for _, l := range loops.All {
+		inner[l.Header] = !slices.ContainsFunc(l.Blocks, func(b *ir.Block) bool { return loops.Of[b.ID] != l })
+	}
+	n := 0
+	for ; unrollOne(f, func(l *ir.Loop) int {
+		if inner[l.Header] {
+			return mostValues
+		}
+		return mostOuterValues
+	}); n++ {
+	}
+	return n
+}
+
+// unrollOne unrolls the first loop that can be unrolled, inner loops first. The copies may have as many
+// values as most returns for the loop.
+func unrollOne(f *ir.Func, most func(*ir.Loop) int) bool {
+	loops := f.Loops(f.Dominators())
+	if len(loops.Odd) > 0 {
+		return false
+	}
+	for _, l := range slices.Backward(loops.All) {
+		u := unroller{f: f, loops: loops, loop: l, most: most(l)}
+		if trips, ok := u.trips(); ok {
+			u.run(trips)
+			return true
+		}
+	}
+	return false
+}
+
+// unroller unrolls a loop that is entered by one edge, repeated by one edge, and left only from its
+// header.
+type unroller struct {
+	f     *ir.Func
+	loops *ir.Loops
+	loop  *ir.Loop
+	most  int // how many values the copies may have
+}
+
+// edges returns the positions of the header's two predecessors.
+func (u *unroller) edges() (entry, latch int, ok bool) {
+	h := u.loop.Header
+	if len(h.Preds) != 2 || len(u.loop.Latches) != 1 {
+		return 0, 0, false
+	}
+	latch = slices.Index(h.Preds, u.loop.Latches[0])
+	return 1 - latch, latch, true
+}
+
+// inside returns the position of the header's successor that is in the loop. It fails if the loop can
+// be left from elsewhere.
+func (u *unroller) inside() (i int, ok bool) {
+	h := u.loop.Header
+	if h.Term.Kind != ir.TermIf || h.Term.Succs[0] == h.Term.Succs[1] {
+		return 0, false
+	}
+	for _, b := range u.loop.Blocks {
+		for _, s := range b.Term.Succs {
+			if b != h && !u.loops.Contains(u.loop, s) {
+				return 0, false
+			}
+		}
+		if len(b.Term.Succs) == 0 {
+			return 0, false
+		}
+	}
+	if u.loops.Contains(u.loop, h.Term.Succs[0]) == u.loops.Contains(u.loop, h.Term.Succs[1]) {
+		return 0, false
+	}
+	if u.loops.Contains(u.loop, h.Term.Succs[1]) {
+		i = 1
+	}
+	return i, h.Term.Succs[i] != h
+}
+
+// trips returns the number of iterations, if it is constant and within the limits.
+func (u *unroller) trips() (int, bool) {
+	entry, latch, ok := u.edges()
+	in, ok2 := u.inside()
+	if !ok || !ok2 {
+		return 0, false
+	}
+	most, values, size := mostTrips, u.most, 0
+	for _, b := range u.loop.Blocks {
+		size += len(b.Values) + 1
+		if u.loops.Of[b.ID] != u.loop {
+			most, values = mostOuterTrips, min(values, mostOuterValues)
+		}
+	}
+	env := map[*ir.Value]int64{}
+	for _, v := range u.loop.Header.Values {
+		if v.Op == ir.OpPhi && v.Args[entry].Op == ir.OpConst {
+			env[v] = v.Args[entry].Aux
+		}
+	}
+	for n := 0; n <= most && n*size <= values; n++ {
+		c, ok := u.eval(u.loop.Header.Term.Cond, env, 0)
+		if !ok {
+			return 0, false
+		}
+		if (c != 0) != (in == 0) {
+			return n, true
+		}
+		next := map[*ir.Value]int64{}
+		for phi := range env {
+			if phi.Op == ir.OpPhi && phi.Block == u.loop.Header {
+				if x, ok := u.eval(phi.Args[latch], env, 0); ok {
+					next[phi] = x
+				}
+			}
+		}
+		env = next
+	}
+	return 0, false
+}
+
+// eval computes a value of the current iteration from the constant phis.
+func (u *unroller) eval(v *ir.Value, env map[*ir.Value]int64, depth int) (int64, bool) {
+	if v.Op == ir.OpConst {
+		return v.Aux, true
+	}
+	if x, ok := env[v]; ok {
+		return x, true
+	}
+	if depth > 12 || v.Op == ir.OpPhi || v.Effects() != 0 || len(v.Args) == 0 || !u.loops.Contains(u.loop, v.Block) {
+		return 0, false
+	}
+	args := make([]int64, len(v.Args))
+	for i, a := range v.Args {
+		x, ok := u.eval(a, env, depth+1)
+		if !ok {
+			return 0, false
+		}
+		args[i] = x
+	}
+	x, ok := ir.Eval(v, args)
+	if ok {
+		env[v] = x
+	}
+	return x, ok
+}
+
+// iteration is a copy of the loop's blocks and values.
+type iteration struct {
+	blocks map[*ir.Block]*ir.Block
+	values map[*ir.Value]*ir.Value
+}
+
+func (it *iteration) get(v *ir.Value) *ir.Value {
+	if w, ok := it.values[v]; ok {
+		return w
+	}
+	return v
+}
+
+// run replaces the loop with its iterations, and with a copy of the header that leaves it.
+func (u *unroller) run(trips int) {
+	entry, latch, _ := u.edges()
+	in, _ := u.inside()
+	h := u.loop.Header
+	from, start := h.Preds[entry], h.Preds[latch]
+	var before *iteration
+	for n := range trips + 1 {
+		it := u.copy(n == trips)
+		for _, v := range h.Values {
+			if v.Op != ir.OpPhi {
+				continue
+			}
+			if before == nil {
+				it.values[v] = v.Args[entry]
+			} else {
+				it.values[v] = before.get(v.Args[latch])
+			}
+		}
+		u.connect(it, in, n == trips)
+		head := it.blocks[h]
+		if before == nil {
+			for i, s := range from.Term.Succs {
+				if s == h {
+					from.Term.Succs[i] = head
+				}
+			}
+			head.Preds = []*ir.Block{from}
+		} else {
+			end := before.blocks[start]
+			for i, s := range end.Term.Succs {
+				if s == h {
+					end.Term.Succs[i] = head
+				}
+			}
+			head.Preds = []*ir.Block{end}
+		}
+		before = it
+	}
+	u.replace(before)
+}
+
+// copy copies the blocks and values of the loop, or only of the header. The operands are not yet those
+// of the copy.
+func (u *unroller) copy(header bool) *iteration {
+	it := &iteration{map[*ir.Block]*ir.Block{}, map[*ir.Value]*ir.Value{}}
+	for _, b := range u.loop.Blocks {
+		if header && b != u.loop.Header {
+			continue
+		}
+		c := u.f.NewBlock()
+		c.Cold = b.Cold
+		it.blocks[b] = c
+		for _, v := range b.Values {
+			if b == u.loop.Header && v.Op == ir.OpPhi {
+				continue
+			}
+			w := u.f.NewValue(v.Op, v.Type)
+			id := w.ID
+			*w = *v
+			w.ID, w.Args = id, slices.Clone(v.Args)
+			it.values[v] = c.Append(w)
+		}
+	}
+	return it
+}
+
+// connect gives the copies their operands, predecessors and successors. The header continues with the
+// next block of the iteration or, if the loop is left, with the block after the loop.
+func (u *unroller) connect(it *iteration, in int, leaves bool) {
+	h := u.loop.Header
+	for b, c := range it.blocks {
+		for _, w := range c.Values {
+			for i, a := range w.Args {
+				w.Args[i] = it.get(a)
+			}
+		}
+		c.Term = b.Term
+		c.Term.Succs = slices.Clone(b.Term.Succs)
+		c.Term.Results = nil
+		if c.Term.Cond != nil {
+			c.Term.Cond = it.get(c.Term.Cond)
+		}
+		if b == h {
+			to := b.Term.Succs[in]
+			if leaves {
+				to = b.Term.Succs[1-in]
+			}
+			c.Term = ir.Term{Kind: ir.TermJump, Succs: []*ir.Block{to}, Pos: b.Term.Pos}
+		}
+		for i, s := range c.Term.Succs {
+			if d := it.blocks[s]; d != nil && s != h {
+				c.Term.Succs[i] = d
+			}
+		}
+		if b != h {
+			for _, p := range b.Preds {
+				c.Preds = append(c.Preds, it.blocks[p])
+			}
+		}
+	}
+}
+
+// replace removes the loop. What follows uses the values of the last copy of the header.
+func (u *unroller) replace(last *iteration) {
+	h := u.loop.Header
+	gone := map[*ir.Block]bool{}
+	for _, b := range u.loop.Blocks {
+		gone[b] = true
+	}
+	u.f.Blocks = slices.DeleteFunc(u.f.Blocks, func(b *ir.Block) bool { return gone[b] })
+	w := forward{}
+	for v, to := range last.values {
+		w[v] = to
+	}
+	for _, b := range u.f.Blocks {
+		for i, p := range b.Preds {
+			if p == h {
+				b.Preds[i] = last.blocks[h]
+			}
+		}
+		for _, v := range b.Values {
+			w.operands(v)
+		}
+		w.term(b)
+	}
+}

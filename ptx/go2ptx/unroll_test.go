@@ -1,0 +1,61 @@
+package go2ptx_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/purecuda/cuda/ptx/go2ptx"
+)
+
+func compileBody(t *testing.T, body string) *go2ptx.Output {
+	t.Helper()
+	text := "package p\n\nimport \"github.com/purecuda/cuda/ptx/gpu\"\n\n//gpu:kernel block=256\n" +
+		"func k(t gpu.Thread, x []float32, n int) {\n\tif len(x) < 1024 {\n\t\treturn\n\t}\n" + body + "\n}\n"
+	out, err := go2ptx.Compile(go2ptx.Config{Package: go2ptx.Package{Path: "p", GoVersion: "1.25", Files: []go2ptx.File{{Name: "k.go", Data: []byte(text)}}}})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	return out
+}
+
+// Loops with few iterations become copies of their bodies, and arrays that only such loops index are in
+// registers.
+func TestUnrolledLoops(t *testing.T) {
+	for body, stores := range map[string]int{
+		"for i := range 5 { x[i] = 1 }":                                                                    5,
+		"for i := 0; i < 128; i++ { x[i] = 1 }":                                                            128,
+		"for i := 7; i >= 0; i -= 2 { x[i] = 1 }":                                                          4,
+		"for d := 16; d > 0; d /= 2 { x[d] = 1 }":                                                          5,
+		"for i := range 4 { for j := range 3 { x[4*i+j] = 1 } }":                                           12,
+		"for i := range 0 { x[i] = 1 }; x[0] = 1":                                                          1,
+		"for i := 0; i < 3; i++ { t.Sync(); x[i] = gpu.ShuffleXor(t, float32(i), 1) }":                     3,
+		"var a [4]float32; for i := range a { a[i] = float32(i * n) }; for i := range a { x[i] = a[3-i] }": 4,
+		"i := 0; for ; i < 6; i++ { x[i] = 1 }; x[i] = 2":                                                  7,
+		"for i := range 3 { if n > i { x[i] = 1 } else { x[i] = 2 } }":                                     6,
+	} {
+		out := compileBody(t, "\t"+body)
+		if n := strings.Count(string(out.PTX), "st.global.f32"); n != stores {
+			t.Errorf("%s: %d stores, want %d", body, n, stores)
+		}
+		if k := out.Kernels[0]; strings.Contains(string(out.PTX), ".local") || k.Checks > 0 {
+			t.Errorf("%s: %d checks, and the text is\n%s", body, k.Checks, out.PTX)
+		}
+	}
+}
+
+// These loops are not unrolled.
+func TestLoopsThatRemain(t *testing.T) {
+	for _, body := range []string{
+		"for i := range 129 { x[i] = 1 }",
+		"for i := range n { x[i] = 1 }",
+		"for i := range 5 { if n == i { break }; x[i] = 1 }",
+		"for i := 0; i < 5; i += n { x[i] = 1 }",
+		"for i := 1; i > 0; { x[i] = 1 }",
+	} {
+		out := compileBody(t, "\t"+body)
+		if n := strings.Count(string(out.PTX), "st.global.f32"); n != 1 {
+			t.Errorf("%s: %d stores, want 1: %s", body, n, fmt.Sprint(out.Remarks))
+		}
+	}
+}
