@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/purecuda/cuda/ptx/gpu"
+	"github.com/purecuda/cuda/ptx/num"
 )
 
 const (
@@ -49,22 +50,24 @@ func exp2Parts(x float32) (r, scale float32) {
 
 // Expm1 returns e to the power of x, minus 1. It is accurate even if x is close to zero.
 func Expm1(x float32) float32 {
-	n := fma(x, log2e, magic) - magic
-	if abs(x) < 0.3 {
+	// With 126 added, the bits of n are the exponent of 2^(n-1). Above 89, x itself makes infinity.
+	const shift = magic + 126
+	t := fma(num.Min(x, 89), log2e, shift)
+	n, half := t-shift, math.Float32frombits(math.Float32bits(t)<<23)
+	small := abs(x) < 0.3
+	if small {
 		n = 0
 	}
 	r := fma(n, -ln2Low, fma(n, -ln2, x))
 	e := fma(expm1Polynomial(r), float32(r*r), r)
-	switch {
-	case n == 0:
-		return math.Float32frombits(math.Float32bits(e) | math.Float32bits(x)&signBit)
-	case x > 88.8:
-		return float32(x * math.MaxFloat32)
-	case x < -25:
-		return -1
-	}
-	// n can be 128, for which 2^n would overflow, so the result is computed from half of 2^n.
-	half := math.Float32frombits(uint32(int32(n)+126) << 23)
+	// The largest n is 128, so the result is computed from half of 2^n.
 	h := fma(half, e, half-0.5)
-	return h + h
+	v := h + h
+	if small {
+		v = withSign(abs(e), x)
+	}
+	if x < -25 {
+		v = -1
+	}
+	return v
 }
