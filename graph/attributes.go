@@ -112,7 +112,7 @@ func attributesOf(l *driver.Launch) (set attributeSet) {
 }
 
 // resetAttributes clears all attributes of n if n has a cluster dimension or an attribute that l
-// lacks. The old cluster dimension need not fit the grid of l, so resetAttributes must run before
+// lacks. The old cluster dimension might not fit the grid of l, so resetAttributes must run before
 // l's parameters are set. If setting the parameters then fails, the node has no attributes.
 func (g *Graph) resetAttributes(n cu.CUgraphNode, l *driver.Launch) error {
 	keep := attributesOf(l) &^ attributeBit(cu.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)

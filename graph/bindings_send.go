@@ -88,8 +88,8 @@ func (bs *Bindings) Unbind(n Node) error {
 
 var errUnbound = invalid("the node of this Param is no longer bound (Bindings.Unbind); bind it again")
 
-// send sends the changes to the driver and, if s is not nil, a launch on s. The caller has locked
-// the Exec.
+// send sends the changes to the driver and, if s is not nil, a launch on s. The caller must hold
+// the Exec's lock.
 //
 // send retains the new references of each node before the calls. They replace the node's old
 // references once its call has succeeded. If the call for a node fails, the node keeps its

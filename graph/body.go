@@ -117,10 +117,10 @@ func (g *Graph) takeBody(b *body, deps []Node) (last []Node, err error) {
 	return last, nil
 }
 
-// adopt recreates the captured nodes in body i of a new node, whose graph the caller has locked.
-// The captured Graph object then represents the body. So nodes that the program obtained while
-// recording are nodes of the body, and keep their names. Graphs are locked in the order of their
-// creation, so the captured graph is locked second.
+// adopt recreates the captured nodes in body i of a new node. The caller must hold the lock of that
+// node's graph. The captured Graph object then represents the body. So nodes that the program
+// obtained while recording are nodes of the body, and keep their names. Graphs are locked in the
+// order of their creation, so the captured graph is locked second.
 func (k *conditional) adopt(i int, b *body) error {
 	g := b.g
 	if err := g.lock(); err != nil {
@@ -193,7 +193,7 @@ func (g *Graph) endAs(why error) {
 	g.lost = why
 }
 
-// mover recreates the nodes of one graph in another. The caller has locked both graphs.
+// mover recreates the nodes of one graph in another. The caller must hold the locks of both graphs.
 type mover struct {
 	from, to *Graph
 	clones   map[cu.CUgraphNode]cu.CUgraphNode

@@ -15,7 +15,7 @@ import (
 )
 
 // A program may change and record one launch repeatedly. Each node must have the arguments the
-// launch had when it was recorded, also across several groups.
+// launch had when it was recorded, even across several groups.
 func TestBurstRecordsWhatOperationsAreAtTheMoment(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()

@@ -78,14 +78,14 @@ type recording struct {
 	unwatch func()         // stops the recording of failed calls
 	where   captures.Place
 	into    target
-	home    *Graph // of a body: the outermost graph around it
+	home    *Graph // for a body: the outermost graph that will contain it
 
 	mu       sync.Mutex
 	ended    bool
-	refs     *retain.References     // of the graph that the capture will return; used only while g is nil
+	refs     *retain.References     // references of the graph that the capture will return; used only while g is nil
 	g        *Graph                 // the target, or the Graph that Scope.Graph created; otherwise nil
 	doomed   error                  // reason to fail the capture although the driver reports no error
-	planned  []planned              // of a body: conditional nodes to be added
+	planned  []planned              // for a body: conditional nodes that are still to be added
 	branches []*branch              // the captured streams; the first is &origin
 	origin   branch                 // the stream on which the capture began
 	room     [1]*branch             // storage of branches until there is a fork

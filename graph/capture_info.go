@@ -171,7 +171,7 @@ func (r *recording) explain(err error) error {
 }
 
 // invalidatedBy describes what invalidated the capture: the first failed operation of the capture's
-// scopes. If there is none, it describes the likeliest of the calls that failed during the capture.
+// scopes. If there is none, it describes the failed call that is the most likely cause.
 func (r *recording) invalidatedBy() string {
 	if first := r.first.Load(); first != nil {
 		return "invalidated when " + *first
@@ -182,8 +182,9 @@ func (r *recording) invalidatedBy() string {
 	return "invalidated by a call that it does not allow, made without this library or after the capture had failed"
 }
 
-// likeliest returns the first failure with an error code about captures, or else the first failure.
-// It ignores the first failure that only reports the invalidated capture, and all later ones.
+// likeliest returns the first failure whose error code concerns captures. If there is none, it
+// returns the first failure. It ignores the first failure that only reports the invalidated
+// capture, and all later ones.
 func likeliest(errs []*driver.Error) *driver.Error {
 	var first *driver.Error
 	for _, e := range errs {

@@ -192,7 +192,7 @@ func (c *checker) unknown(n Node, reason string) {
 // ends are the first and the last vertex of a node.
 type ends struct{ first, last int }
 
-// graph adds a graph, which the caller has locked, and returns the vertices of its nodes.
+// graph adds a graph and returns the vertices of its nodes. The caller must hold the graph's lock.
 func (c *checker) graph(g *Graph) ([]ends, error) {
 	c.d, c.graphs = g.d, append(c.graphs, g)
 	nodes, err := g.listed()

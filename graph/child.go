@@ -26,7 +26,7 @@ func (g *Graph) AddChild(child *Graph, deps ...Node) (Node, error) {
 	return g.addChild(child, from, nil, uintptr(len(deps)))
 }
 
-// addChild does the work of AddChild. The caller has locked both graphs.
+// addChild does the work of AddChild. The caller must hold the locks of both graphs.
 func (g *Graph) addChild(child *Graph, from *cu.CUgraphNode, data *cu.CUgraphEdgeData, n uintptr) (Node, error) {
 	if err := sameDriver(g.ctx, child, child.ctx); err != nil {
 		return Node{}, fmt.Errorf("cannot add a child graph to %v: %w", g, err)
@@ -190,7 +190,7 @@ func (g *Graph) onlyWhole(code driver.CUresult, what string) error {
 }
 
 // takeOver makes child, and the graphs nested in it, part of n's graph, which already retains
-// everything that child retains. The caller has locked both graphs.
+// everything that child retains. The caller must hold the locks of both graphs.
 func (n Node) takeOver(child *Graph) {
 	outer := n.g.outermost()
 	own := child.keep.refs

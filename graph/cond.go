@@ -177,7 +177,7 @@ type Predicate struct {
 	err      error
 }
 
-// When returns a predicate that compares the first element of word with the constant by cmp. If
+// When returns a predicate that compares the first element of word with the constant, using cmp. If
 // word or cmp is invalid, the methods that accept the predicate return the error.
 func When[T CondWord](word driver.MemoryOf[T], cmp Cmp, constant T) Predicate {
 	w, err := wordOf(word)

@@ -38,7 +38,7 @@ type Exec struct {
 	uploaded bool   // uploaded, and not changed since the upload
 	changed  bool   // differs from the graph it was instantiated from
 	updates  uint64 // number of updates that replaced all parameters
-	seen     uint32 // number of kernel faults that Wait need not report without its stream; atomic
+	seen     uint32 // number of kernel faults that a Wait without a stream need not report; atomic
 	bindings *Bindings
 }
 
@@ -391,7 +391,7 @@ func (x *Exec) lock() error {
 
 // changeRefs makes the Exec's references writable and returns them. After an update, the references
 // may be those of another graph. changeRefs then detaches them from node numbers, because the
-// numbers refer to nodes of that graph.
+// numbers refer to nodes of that other graph.
 func (x *Exec) changeRefs() *retain.References {
 	k := x.keep
 	if k.refs.Alone() && !x.foreign {

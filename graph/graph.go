@@ -41,10 +41,10 @@ type Graph struct {
 	watch      life.Watched
 	seq        uint64 // place in the lock order; if nested, the place of outer
 	outer      *Graph
-	in         Node                      // of a nested graph: the node around it
-	parts      map[driver.CUgraph]*Graph // of an outermost graph: nested graphs that were requested
-	conds      *conds                    // of an outermost graph: conditional nodes
-	rec        *recording                // of an outermost graph: the capture that records into the graph
+	in         Node                      // the node that contains this graph, if it is nested
+	parts      map[driver.CUgraph]*Graph // nested graphs that were requested; only in an outermost graph
+	conds      *conds                    // conditional nodes; only in an outermost graph
+	rec        *recording                // the capture that records into the graph; only in an outermost graph
 	lost       error                     // why the graph was closed, if the program did not close it
 	table      *[]cu.CUgraphNode         // storage of raws, borrowed from tables
 	names      names
@@ -54,7 +54,7 @@ type Graph struct {
 	data       []cu.CUgraphEdgeData
 	attributes map[cu.CUgraphNode]attributeSet // nodes that were given launch attributes
 	moved      bool                            // AddChildMove has moved it into its node
-	mixed      bool                            // of an outermost graph: some nodes belong to other contexts
+	mixed      bool                            // some nodes belong to other contexts; only in an outermost graph
 }
 
 // tables are the node lists of closed graphs, for reuse.
@@ -224,8 +224,8 @@ func (g *Graph) Keep(things ...any) error {
 	return g.changeRefs().RetainThings(refs, values)
 }
 
-// changeRefs makes the graph's references writable and returns them. If others share them, it first
-// replaces them with a copy.
+// changeRefs makes the graph's references writable and returns them. If other graphs or Execs share
+// them, it first replaces them with a copy.
 func (g *Graph) changeRefs() *retain.References {
 	if o := g.keep.refs; o.Alone() {
 		return o

@@ -123,7 +123,7 @@ func chosen(opts []Option) options {
 	return o
 }
 
-// exec does the work of Instantiate. The caller has locked the graph.
+// exec does the work of Instantiate. The caller must hold the graph's lock.
 func (g *Graph) exec(o options) (*Exec, error) {
 	k := new(execKeep)
 	k.life.SetKind("executable graph")
@@ -275,7 +275,7 @@ func (g *Graph) instantiateOld(o options) (raw cu.CUgraphExec, err error) {
 }
 
 // cycle returns the nodes of a cycle, with the first node repeated at the end, or nil. The caller
-// has locked the graph.
+// must hold the graph's lock.
 func (g *Graph) cycle() []Node {
 	edges, err := g.listedEdges()
 	if err != nil {
@@ -316,7 +316,7 @@ func (g *Graph) cycle() []Node {
 	return nil
 }
 
-// circle names the nodes of a cycle. For no nodes it returns "".
+// circle names the nodes of a cycle. If there are no nodes, it returns "".
 func circle(nodes []Node) string {
 	names := make([]string, len(nodes))
 	for i, n := range nodes {

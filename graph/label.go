@@ -8,8 +8,8 @@ import (
 	"github.com/purecuda/cuda/graph/internal/access"
 )
 
-// Label returns a short description of the node: its name, or else its kernel's name or its
-// operation ("upload of 128 bytes").
+// Label returns a short description of the node: its name if it has one, otherwise its kernel's
+// name or its operation ("upload of 128 bytes").
 func (n Node) Label() string {
 	if n.g == nil {
 		return "no node"
@@ -24,7 +24,7 @@ func (n Node) Label() string {
 	return n.label()
 }
 
-// label returns the Label of a node without a name. The caller has locked the graph.
+// label returns the Label of a node without a name. The caller must hold the graph's lock.
 func (n Node) label() string {
 	var t Type
 	if n.g.d.CuGraphNodeGetType(n.handle(), &t) != nil {
@@ -95,7 +95,7 @@ func typeName(t Type) string {
 }
 
 // does returns the words for a node's type. For a conditional node that this package added, it
-// returns the node's form. The caller has locked the graph.
+// returns the node's form. The caller must hold the graph's lock.
 func (n Node) does(t Type) string {
 	if t == cu.CU_GRAPH_NODE_TYPE_CONDITIONAL {
 		if k := n.g.outermost().conds.of(n); k != nil {
@@ -106,7 +106,7 @@ func (n Node) does(t Type) string {
 }
 
 // detail returns the parameters of a node for drawings and summaries, or "". It omits addresses,
-// because they differ from run to run. The caller has locked the graph.
+// because they differ from run to run. The caller must hold the graph's lock.
 func (n Node) detail(t Type) (string, error) {
 	switch t {
 	case cu.CU_GRAPH_NODE_TYPE_KERNEL:
@@ -191,8 +191,9 @@ func plural(n int, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// shownName returns the name of a node for drawings and summaries: its own name, or else for a
-// kernel node the kernel's name, or else "". The caller has locked the graph.
+// shownName returns the name of a node for drawings and summaries: its own name if it has one,
+// otherwise the kernel's name. For a node that has no name and no kernel, it returns "". The caller
+// must hold the graph's lock.
 func (n Node) shownName(t Type) (string, error) {
 	if name := n.Name(); name != "" || t != cu.CU_GRAPH_NODE_TYPE_KERNEL {
 		return name, nil
@@ -201,7 +202,7 @@ func (n Node) shownName(t Type) (string, error) {
 }
 
 // called returns the shownName of a node for error messages. If the driver does not report the
-// node's type, called returns the name set by SetName. The caller has locked the graph.
+// node's type, called returns the name set by SetName. The caller must hold the graph's lock.
 func (n Node) called() string {
 	if n.IsZero() {
 		return ""
@@ -217,9 +218,9 @@ func (n Node) called() string {
 	return name
 }
 
-// kernelName returns the name of a node's kernel, or "" if it is unknown. It returns the name
-// recorded when the node was added, or else the name that the driver reports. For nodes that the
-// driver created, it falls back to the kernels recorded for the nodes they were copied from.
+// kernelName returns the name of a node's kernel, or "" if it is unknown. It prefers the name
+// recorded when the node was added to the name that the driver reports. For nodes that the driver
+// created, it falls back to the kernels recorded for the nodes they were copied from.
 func (n Node) kernelName() (string, error) {
 	var p cu.CUDA_KERNEL_NODE_PARAMS
 	if err := n.kernelParams(n.g.d, &p); err != nil {

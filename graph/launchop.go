@@ -190,7 +190,7 @@ func (k *execKeep) takesTurns() (bool, error) {
 // nil, are bindings to send with the launch. If err is not nil, launchInTurn returns it.
 //
 // The arena may call a function of the program. If that function panics or calls runtime.Goexit,
-// launchInTurn unlocks the Exec, because its callers do so only when it returns.
+// launchInTurn unlocks the Exec, because its callers unlock the Exec only if it returns.
 func (k *execKeep) launchInTurn(s *driver.Stream, bs *Bindings, err error) error {
 	if err != nil {
 		return err
@@ -224,7 +224,7 @@ func (k *execKeep) launchInTurn(s *driver.Stream, bs *Bindings, err error) error
 
 // stageInTurn enqueues operations with send. It makes s wait for the launches of other Execs that use
 // the same memory, and makes their later launches wait for the operations. On the per-thread stream,
-// the caller must have locked the goroutine to its thread.
+// the caller must lock the goroutine to its thread first.
 //
 // If stageInTurn returns nil, operations may be staged even if failed is set.
 func (k *execKeep) stageInTurn(s *driver.Stream, send func() error, failed *error) error {

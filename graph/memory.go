@@ -19,7 +19,7 @@ import (
 //   - a free node of the same graph ([Graph.AddFree]). Only nodes between the two may use the
 //     memory.
 //   - a free node of another graph, when that graph is launched.
-//   - [driver.Stream.FreeGraphMemory], which frees the output of a launch.
+//   - [driver.Stream.FreeGraphMemory], which frees the memory that a launch left allocated.
 //   - the next launch, if the Exec was instantiated WithAutoFree. The output is valid until then.
 //   - the library, once the buffer, the graph and its Execs are closed. So a program that frees
 //     nothing does not leak memory.
@@ -218,7 +218,7 @@ const (
 )
 
 // memoryLimit adds the reason to err if CUDA rejected a call because g has memory nodes. The caller
-// has locked g.
+// must hold g's lock.
 func (g *Graph) memoryLimit(err error, reason string) error {
 	if resultOf(err) != driver.CUDA_ERROR_NOT_SUPPORTED || !g.hasMemory() {
 		return err
@@ -277,8 +277,8 @@ func (g *Graph) ReleaseUserObject(u *driver.UserObject, n int) error {
 	}, -n)
 }
 
-// changeUsers calls call and, if that succeeds, adds change to the graph's number of references to
-// u.
+// changeUsers calls call. If call succeeds, changeUsers adds change to the number of references
+// that the graph has to u.
 func (g *Graph) changeUsers(verb string, u *driver.UserObject, n int, call func() error, change int) error {
 	if err := g.lock(); err != nil {
 		return err

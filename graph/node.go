@@ -36,7 +36,7 @@ func (n Node) Raw() cu.CUgraphNode {
 	return n.handle()
 }
 
-// handle returns the driver's handle of an existing node. The caller has locked the graph.
+// handle returns the driver's handle of an existing node. The caller must hold the graph's lock.
 func (n Node) handle() cu.CUgraphNode { return n.g.raws[n.i] }
 
 func (g *Graph) has(i uint32) bool { return uint64(i) < uint64(len(g.raws)) && g.raws[i] != 0 }
@@ -118,7 +118,7 @@ func (n Node) lock() error {
 
 var errNoNode = aNode.Error(false)
 
-// added adds a new node to the tables. The caller has already committed its references.
+// added adds a new node to the tables. The caller must commit the node's references first.
 func (g *Graph) added(raw cu.CUgraphNode) Node {
 	i := uint32(len(g.raws))
 	g.raws = append(g.raws, raw)
@@ -318,7 +318,7 @@ func (g *Graph) collect(list lister) ([]Node, error) {
 	return g.nodes(raws), err
 }
 
-// listed returns all nodes. The caller has locked the graph.
+// listed returns all nodes. The caller must hold the graph's lock.
 func (g *Graph) listed() ([]Node, error) {
 	raws, err := g.handles()
 	return g.nodes(raws), err
@@ -388,7 +388,7 @@ func (g *Graph) collectEdges() ([]Edge, error) {
 	return g.listedEdges()
 }
 
-// listedEdges returns all edges. The caller has locked the graph.
+// listedEdges returns all edges. The caller must hold the graph's lock.
 func (g *Graph) listedEdges() ([]Edge, error) {
 	from, to, data, err := g.rawEdgeLists()
 	if len(from) == 0 {

@@ -292,7 +292,7 @@ func (x *Exec) setParams(n Node, p *cu.CUgraphNodeParams, keep []life.Ref) error
 	return explainCopy(&p.Memcpy().CopyParams, err)
 }
 
-// explainType adds to err that the node is not of type want, if that is the case.
+// If the node is not of type want, explainType adds that reason to err.
 func (g *Graph) explainType(n Node, want Type, err error) error {
 	if err == nil {
 		return nil
@@ -304,9 +304,9 @@ func (g *Graph) explainType(n Node, want Type, err error) error {
 	return fmt.Errorf("it is of type %v, but the parameters are of type %v: %w", t, want, err)
 }
 
-// tagged returns an operation as parameters for a node of any type (CUDA 12.2). Only tagged
-// parameters can change the context of copies and fills. The collector does not see the objects
-// that the parameters point to, so the caller must keep op reachable.
+// tagged converts an operation to the tagged parameters that a node of any type accepts (CUDA
+// 12.2). Only tagged parameters can change the context of copies and fills. The collector does not
+// see the objects that the parameters point to, so the caller must keep op reachable.
 func tagged(op driver.Op) (p cu.CUgraphNodeParams, err error) {
 	switch op := op.(type) {
 	case *driver.Launch:

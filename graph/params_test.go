@@ -302,8 +302,7 @@ func TestAnExecutableRefusesLaunchesWithOtherAttributes(t *testing.T) {
 	})
 }
 
-// A nested graph must share the lock of its outermost graph, and that graph's place in the lock
-// order.
+// A nested graph must share the lock and the place in the lock order of its outermost graph.
 func TestTwoGraphsAndAPartAreLockedInOneOrder(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()

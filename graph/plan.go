@@ -39,11 +39,11 @@ type Plan struct {
 	kinds   []planKind
 	batch   *cu.Batch
 	steps   []step
-	graph   driver.CUgraph // graph handle in the frames
+	graph   driver.CUgraph // graph handle that the frames contain
 	graphs  []*uintptr     // where the frames store the graph handle
 	roots   []loader.Frame // frames of the items that run after the nodes passed to AddPlan
 	depsAt  *cu.CUgraphNode
-	depsLen uintptr // dependency count in the frames of the roots
+	depsLen uintptr // dependency count that the frames of the roots contain
 
 	// made and joins never move, because frames contain addresses within them.
 	made  []cu.CUgraphNode // where the driver writes the new handles
@@ -340,7 +340,7 @@ func (s Nodes) At(i int) Node {
 	return s.at(uint32(i))
 }
 
-// at returns the node of item i. The caller has locked the graph.
+// at returns the node of item i. The caller must hold the graph's lock.
 func (s Nodes) at(i uint32) Node {
 	i += s.first
 	if int(i) >= len(s.g.raws) || s.g.raws[i] == 0 {

@@ -10,7 +10,7 @@ import (
 // cannot be batched.
 type step struct {
 	first    loader.Frame
-	from, to int       // range of its items
+	from, to int       // range of the items in the step
 	moves    [2]int    // range of Plan.moves to make before the step
 	op       driver.Op // nil for batched calls
 
@@ -83,8 +83,8 @@ func (p *Plan) open(i int) *step {
 	return p.begin(i)
 }
 
-// before reports whether the moves that no step makes yet can run before s. They can if none of
-// them copies the handle of a node that s adds.
+// before reports whether the moves that are not assigned to a step yet can run before s. They can
+// if none of them copies the handle of a node that s adds.
 func (p *Plan) before(s *step) bool {
 	for _, m := range p.moves[s.moves[1]:] {
 		if m.made >= s.from {

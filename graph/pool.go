@@ -12,8 +12,8 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// ErrSealed matches the errors of registering in a sealed pool, and of making a graph or a capture
-// retain one.
+// ErrSealed matches the error that a sealed pool returns for a new registration, and for an attempt
+// to make a graph or a capture retain it.
 var ErrSealed = errors.New("sealed")
 
 // Pool keeps objects alive for several graphs: buffers, modules, events, and any Go values. A
@@ -41,7 +41,7 @@ type poolCore struct {
 type pooled struct {
 	life  *life.Lifetime // nil for a Go value
 	value any            // nil for a driver object
-	key   any            // the same if a thing is registered again
+	key   any            // equal for repeated registrations of one thing
 }
 
 func valueKey(value any) any {
@@ -51,7 +51,7 @@ func valueKey(value any) any {
 	case v.Kind() == reflect.Slice, v.Kind() == reflect.Map, v.Kind() == reflect.Func:
 		return identity{v.Type(), v.Pointer(), length(v)}
 	}
-	return new(byte) // Go cannot compare such a struct, so each registration counts as new
+	return new(byte) // Go cannot compare this struct, so each registration counts as new
 }
 
 // identity is the key of values that Go cannot compare. The pool retains the value, so no other

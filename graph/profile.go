@@ -149,8 +149,8 @@ func (m *profiling) overhead(ctx context.Context) (time.Duration, error) {
 	return p.Nodes[0].Time, nil
 }
 
-// measure measures a graph unchanged, then with probes. It closes the first Exec before it creates
-// the second, because some graphs can have only one Exec at a time.
+// measure measures a graph first unchanged and then with probes. It closes the first Exec before it
+// creates the second, because some graphs can have only one Exec at a time.
 func (m *profiling) measure(ctx context.Context, g *Graph) (*Snapshot, error) {
 	run, err := m.measurePlain(ctx, g)
 	if err != nil {
@@ -207,7 +207,7 @@ func (m *profiling) probedExec(g *Graph) (x *Exec, s *Snapshot, all probes, err 
 }
 
 // measurable returns the snapshot of the graph, or the reason why it cannot be measured. The caller
-// has locked the graph.
+// must hold the graph's lock.
 func measurable(g *Graph, stream *driver.Stream) (*Snapshot, error) {
 	if g.part {
 		return nil, invalid("it lies in a node; profile the graph that is launched")
@@ -320,7 +320,7 @@ func (t *probe) makeEvents(n *SnapshotNode) (err error) {
 }
 
 // probedExec creates an Exec of the graph with probes, and then removes the probes from the graph.
-// The probes never enter the graph's tables. The caller has locked the graph.
+// The probes never enter the graph's tables. The caller must hold the graph's lock.
 func (g *Graph) probedExec(all probes, oneByOne bool) (x *Exec, err error) {
 	if err = all.insert(oneByOne); err == nil {
 		x, err = g.exec(options{})

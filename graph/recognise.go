@@ -84,8 +84,8 @@ func (k *kernelNodes) match(nodes []Node, p *access.Sets) {
 	}
 }
 
-// assign assigns access sets to the nodes of t, in order. It assigns none if there are more nodes
-// than sets. It also assigns none if the sets differ, unless inOrder is true.
+// assign assigns the access sets of t to the nodes of t, in order. It assigns none if there are
+// more nodes than sets, or if the sets differ and inOrder is false.
 func (k *kernelNodes) assign(t *ambiguous, inOrder bool) {
 	same := true
 	for _, f := range t.sets[1:] {

@@ -57,7 +57,7 @@ func TestScalarHasOneAddressAndANewValueForEachReplay(t *testing.T) {
 
 type quad struct{ A, B, C, D uint32 }
 
-// Set reads values of any size when it is called. Many values are pending while the stream is
+// Set must read a value of any size before it returns. Many values are pending while the stream is
 // blocked, and each replay must use its own.
 func TestScalarValuesOfAllSizesAreReadAtOnce(t *testing.T) {
 	each(t, func(k *kit) {

@@ -168,7 +168,7 @@ func (r *recording) keep(refs []life.Ref) error {
 }
 
 // changing calls change with the writable references of the graph that is being recorded. The
-// caller has locked the capture.
+// caller must hold the capture's lock.
 func (r *recording) changing(change func(o *retain.References) error) error {
 	o := r.takeRefs()
 	defer r.giveRefs()
@@ -201,8 +201,8 @@ func (sc *Scope) Status() (status cu.CUstreamCaptureStatus, id uint64, err error
 	return status, id, err
 }
 
-// note stores the first operation that failed, because it is the likely reason if the capture is
-// invalid. If the capture was already invalid, note adds the reason to the error.
+// note stores the first operation that failed, because it is the likely reason if the capture
+// becomes invalid. If the capture was already invalid, note adds the reason to the error.
 func (r *recording) note(op fmt.Stringer, err error) error {
 	if resultOf(err) == driver.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED {
 		return fmt.Errorf("capture of %v was %s: %w", r.s, r.invalidatedBy(), err)
@@ -321,7 +321,8 @@ func (sc *Scope) add(op driver.Op) (Node, error) {
 	return n, nil
 }
 
-// latest returns the node that was last recorded on a stream. The caller has locked the graph.
+// latest returns the node that was last recorded on a stream. The caller must hold the graph's
+// lock.
 func (r *recording) latest(s *driver.Stream) (Node, error) {
 	i, err := r.info(s)
 	if err != nil {
@@ -353,8 +354,8 @@ func (sc *Scope) addEmpty() (Node, error) {
 	})
 }
 
-// aboutEvent reports whether op records an event or waits for one. A capture turns such operations
-// into dependencies between its streams instead of nodes.
+// aboutEvent reports whether op records an event or waits for an event. A capture turns such
+// operations into dependencies between its streams instead of nodes.
 func aboutEvent(op driver.Op) bool {
 	switch op.(type) {
 	case *driver.EventOp:
@@ -403,7 +404,7 @@ func (sc *Scope) Free(op *driver.FreeOp) error {
 	return r.free(sc.s, m, op, op.Uses().Refs)
 }
 
-// free records a free node. The caller has locked the capture.
+// free records a free node. The caller must hold the capture's lock.
 func (r *recording) free(s *driver.Stream, m life.GraphMemory, op fmt.Stringer, refs []life.Ref) error {
 	if m.Ptr() == 0 { // no elements
 		return nil

@@ -45,7 +45,8 @@ func (x *Exec) set(n Node, op driver.Op) error {
 	return err
 }
 
-// setLocked sets a node that was already checked. The caller has locked the node's graph.
+// setLocked sets a node that was already checked. The caller must hold the lock of the node's
+// graph.
 func (x *Exec) setLocked(n Node, op driver.Op) error {
 	x.uploaded, x.changed = false, true
 	if n.g.part {
@@ -411,8 +412,8 @@ func (b *setter) error(i int, err error) error {
 	return fmt.Errorf("change %d: %w", i, setError(c.Node, b.x, c.Op, err))
 }
 
-// explainSet adds the reason to err if op changes something about n that the driver cannot change
-// in an Exec.
+// If op changes a property of n that the driver cannot change in an Exec, explainSet adds that
+// reason to err.
 func (x *Exec) explainSet(n Node, op driver.Op, err error) error {
 	if typed := n.g.explainOp(n, op, err); typed != err {
 		return typed
@@ -437,7 +438,7 @@ func (x *Exec) explainSet(n Node, op driver.Op, err error) error {
 	return fmt.Errorf("%s: %w", why, err)
 }
 
-// explainCopy adds to err the probable reason why the driver did not set a node of an Exec to p.
+// explainCopy adds the probable reason why the driver did not set a node of an Exec to p.
 func explainCopy(p *cu.CUDA_MEMCPY3D, err error) error {
 	switch {
 	case !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE):
@@ -449,7 +450,7 @@ func explainCopy(p *cu.CUDA_MEMCPY3D, err error) error {
 		"and other memory; for such changes, update it from a graph (Exec.Update with WithReinstantiate): %w", err)
 }
 
-// explainOp adds to err that the node's type does not match the operation, if that is the case.
+// If the node's type does not match the operation, explainOp adds that reason to err.
 func (g *Graph) explainOp(n Node, op driver.Op, err error) error {
 	if err == nil {
 		return nil

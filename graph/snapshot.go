@@ -45,7 +45,7 @@ type SnapshotNode struct {
 
 	Timed bool          // whether Graph.Profile measured the node
 	Start time.Duration // start time, counted from the launch
-	Time  time.Duration // duration, without Profile.Overhead
+	Time  time.Duration // duration, with Profile.Overhead already subtracted
 }
 
 // SnapshotEdge is a dependency in a [Snapshot]: Nodes[To] runs after Nodes[From].
@@ -121,7 +121,7 @@ func (s *Snapshot) each(yield func(*SnapshotNode) bool) bool {
 	return true
 }
 
-// snapshot returns a snapshot whose IDs begin with prefix. The caller has locked the graph.
+// snapshot returns a snapshot whose IDs begin with prefix. The caller must hold the graph's lock.
 func (g *Graph) snapshot(prefix string) (*Snapshot, error) {
 	nodes, err := g.listed()
 	if err != nil {

@@ -18,7 +18,8 @@ type UpdateResult struct {
 	Node Node
 	// FromNode is set if the edge from FromNode to Node does not fit (drivers from CUDA 12.0).
 	FromNode Node
-	// Name is the name of Node, otherwise its kernel's name (drivers from CUDA 12.3), otherwise "".
+	// Name is the name of Node or, if it has none, its kernel's name (drivers from CUDA 12.3). It
+	// is "" if neither is known.
 	Name string
 	// Reinstantiated reports that Update instantiated the Exec anew (WithReinstantiate), because an
 	// update was impossible for the reason in the other fields. Set then accepts the nodes of the
@@ -29,7 +30,7 @@ type UpdateResult struct {
 // Updated reports whether the Exec was updated. It is false if the Exec was instantiated anew.
 func (r UpdateResult) Updated() bool { return r.Result == cu.CU_GRAPH_EXEC_UPDATE_SUCCESS }
 
-// Reason describes Result in words. For success it returns "".
+// Reason describes Result in words. If the update succeeded, it returns "".
 func (r UpdateResult) Reason() string {
 	switch r.Result {
 	case cu.CU_GRAPH_EXEC_UPDATE_SUCCESS:

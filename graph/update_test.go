@@ -289,7 +289,7 @@ func TestUpdateNamesTheKernelThatDoesNotFit(t *testing.T) {
 
 // The driver cannot change a copy from memory of cuMemAlloc to memory of a pool. The error of Set
 // and the result of Update must say so, the Exec must stay unchanged, and a new instantiation must
-// work. Other drivers than 580 (CUDA 13.0) may accept the change.
+// work. Drivers other than 580 (CUDA 13.0) may accept the change.
 func TestACopyCannotChangeToMemoryOfAPool(t *testing.T) {
 	each(t, func(k *kit) {
 		from, to := k.MemoryOf(1), k.Memory()

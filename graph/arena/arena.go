@@ -255,8 +255,8 @@ func (c *core) forget(p *plan) {
 // may use the memory of closed buffers.
 //
 // Within a plan, the order of Alloc and Close must be the order of the work. If parts of the graph
-// run concurrently, close the temporary buffers of one part only after allocating those of the
-// others. Graph.Check reports violations of this order.
+// run concurrently, close the temporary buffers of one part only after allocating the buffers of
+// the other parts. Graph.Check reports violations of this order.
 //
 // A Plan is safe for concurrent use.
 type Plan struct {
@@ -292,7 +292,8 @@ func (p *Plan) String() string {
 }
 
 // Alloc allocates n elements for the plan. The range overlaps no open buffer of the arena, except
-// those of other shared plans. The contents are undefined at the start of each launch of the graph.
+// open buffers of other shared plans. The contents are undefined at the start of each launch of the
+// graph.
 //
 // Close the buffer when the recorded work no longer needs it, or let [Plan.Seal] close it. The plan
 // keeps the buffer reachable until then. Graphs recorded with the buffer continue to use its

@@ -8,8 +8,8 @@ import (
 	"github.com/purecuda/cuda/graph/internal/turn"
 )
 
-// OverlapError is the error of a launch in an arena with [WithRefusal] while a graph of another
-// plan may still run on another stream. It matches CUDA_ERROR_NOT_READY.
+// OverlapError is the error that a launch in an arena with [WithRefusal] returns while a graph of
+// another plan may still be running on another stream. It matches CUDA_ERROR_NOT_READY.
 type OverlapError = turn.OverlapError
 
 // OverwrittenError reports that the contents of a buffer are lost, because a graph of another plan
@@ -139,8 +139,8 @@ func (c *core) lost(t *turn.Tie) (errs []error) {
 	return errs
 }
 
-// unread reports whether the latest contents of p are still there and were not checked. A piece
-// that no launch has written has no contents.
+// unread reports whether the latest contents of p are still there and have not been checked. A
+// piece that no launch has written has no contents.
 func (p *piece) unread() bool {
 	written := p.c.turn.Written(&p.memory)
 	return written > p.memory.Born && p.checked < written && p.c.turn.Overwritten(&p.memory) == nil

@@ -9,7 +9,7 @@ import (
 	"github.com/purecuda/cuda/graph/arena"
 )
 
-// lost checks that err reports the loss of a buffer of a plan.
+// lost checks that err reports a buffer of plan that a graph of plan by overwrote.
 func (k *kit) lost(err error, plan, by string) {
 	k.Helper()
 	var e *arena.OverwrittenError
@@ -170,7 +170,8 @@ func TestReport(t *testing.T) {
 	})
 }
 
-// If a graph's memory is changed, its earlier launches must count for the memory that they used.
+// After a graph is changed to use other memory, its earlier launches must still count as using the
+// old memory.
 func TestCheckFollowsChangedMemory(t *testing.T) {
 	each(t, func(k *kit) {
 		a := k.arena()

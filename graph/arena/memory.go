@@ -31,7 +31,7 @@ type chunk struct {
 	used     []*piece // sorted by address; includes all open pieces
 }
 
-// fit returns the lowest address for size bytes of a plan that overlaps no open piece of the same
+// fit returns the lowest address at which size bytes for plan overlap no open piece of the same
 // plan and no reserved piece. If the memory is too small, it returns where the range would begin if
 // the chunk grew.
 func (k *chunk) fit(plan *plan, size uint64) (at uint64, ok bool) {
@@ -112,7 +112,7 @@ func (c *core) size() (bytes uint64) {
 }
 
 const (
-	growth  = 2 << 20 // default of WithChunk, and the least growth of reserved addresses
+	growth  = 2 << 20 // default for WithChunk, and the minimum growth when addresses are reserved
 	maxSize = 1 << 60
 )
 

@@ -166,7 +166,7 @@ func TestOrderPreventsRaces(t *testing.T) {
 	}
 }
 
-// On one stream, the order must cost no driver call. On two streams, a launch must wait for an
+// On one stream, ordering must cost no driver call. On two streams, a launch must wait for an
 // event, unless the other launch has ended.
 func TestCallsOfALaunch(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))

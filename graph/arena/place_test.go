@@ -88,7 +88,7 @@ func lowest(base uint64, open []modelled, n uint64) uint64 {
 	}
 }
 
-// Growth must move no buffer, and a buffer may span the memory of several growths.
+// Growth must not move any buffer, and a buffer may span the memory of several growths.
 func TestGrowthKeepsAddressesAndContents(t *testing.T) {
 	each(t, func(k *kit) {
 		a := k.arena()

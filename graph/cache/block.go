@@ -8,9 +8,9 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// lane identifies the stream in whose order a block was freed. It is not the stream's handle,
-// because the driver may reuse handles. A lane does not keep the stream reachable. The zero lane
-// means no stream: all work that used the block has ended.
+// lane identifies the stream on which a block was freed in stream order. It is not the stream's
+// handle, because the driver may reuse handles. A lane does not keep the stream reachable. The zero
+// lane means no stream: all work that used the block has ended.
 type lane uint64
 
 func laneOf(s *driver.Stream) lane { return lane(s.Number()) }
@@ -206,8 +206,8 @@ func sizeOfBlock(bytes uintptr) uintptr {
 	return (bytes + blockStep - 1) / blockStep * blockStep
 }
 
-// back records the stream in whose order a block is freed, and reports whether to free the block
-// now. In the capture that owns the block, back returns true. The graph retains all its blocks, so
+// back records the stream on which a block is freed, and reports whether to free the block now. In
+// the capture that owns the block, back returns true. The graph retains all its blocks, so
 // references from its nodes do not matter.
 func (b *block) back(s *driver.Stream, at captured) (now bool) {
 	b.c.mu.Lock()

@@ -63,9 +63,9 @@ func New(c *driver.Context, opts ...Option) (*Cache, error) {
 	return cache, nil
 }
 
-// Alloc allocates n elements in the stream order of s, as described for Cache. Closing the buffer
-// frees the memory in the stream order of s. To free it in the order of another stream, use Free.
-// If n is 0, Alloc allocates nothing.
+// Alloc allocates n elements, stream-ordered on s, as described for Cache. Closing the buffer frees
+// the memory in stream order on s. To free it in stream order on another stream, use Free. If n is
+// 0, Alloc allocates nothing.
 //
 // Alloc calls the driver in relaxed capture mode, so it does not disturb captures. If the device is
 // out of memory, Alloc releases the cache's free blocks and tries again.
@@ -138,9 +138,9 @@ func allocNode[T any](s *driver.Stream, n int) (*driver.Buffer[T], error) {
 	return graph.Allocate(sc, op)
 }
 
-// Free closes a buffer of the cache and frees its memory in the stream order of s. The next
-// allocation on s may use the memory. If graphs refer to the memory, it returns to the cache when
-// they release it.
+// Free closes a buffer of the cache and frees its memory in stream order on s. The next allocation
+// on s may use the memory. If graphs refer to the memory, it returns to the cache when they release
+// it.
 func (c *Cache) Free(s *driver.Stream, m driver.Memory) error {
 	if !c.exists() {
 		return aCache.Error(c == nil)

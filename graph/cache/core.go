@@ -103,10 +103,10 @@ func (c *core) take(s *driver.Stream, at captured, bytes uintptr) (*block, uint6
 	return b, b.generation, nil
 }
 
-// reuse hands out a free block, or returns nil if there is none. A stream gets a block freed in its
-// own order, or one that no work uses. A capture gets one of its graph's own blocks, or one that no
-// work uses, which then belongs to the graph. A capture cannot use blocks freed in stream order,
-// because the graph may run at any time and on any stream.
+// reuse hands out a free block, or returns nil if there is none. A stream gets a block that was
+// freed on that stream, or one that no work uses. A capture gets one of its graph's own blocks, or
+// one that no work uses, which then belongs to the graph. A capture cannot use blocks freed in
+// stream order, because the graph may run at any time and on any stream.
 func (c *core) reuse(s *driver.Stream, of *ownBlocks, size uintptr) *block {
 	c.mu.Lock()
 	defer c.mu.Unlock()

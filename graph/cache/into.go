@@ -73,7 +73,7 @@ func allocAnew[T any](c *Cache, s *driver.Stream, b *driver.Buffer[T], n int) er
 	return nil
 }
 
-// again hands out the previous block of a buffer, if it is free in the order of s.
+// again hands out the previous block of a buffer, if it is free in stream order on s.
 func (c *core) again(h *handout, s *driver.Stream) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/graph/internal/inflight"
 )
 
-// policy decides whether calls of a shape replay or are eager.
+// policy decides whether calls with a given shape replay a graph or run eagerly.
 type policy struct {
 	tried  int  // eager calls before the first recording
 	debt   int  // recordings that saved nothing, weighted by their cost
@@ -121,8 +121,8 @@ type eagerWork struct {
 	shut bool
 }
 
-// prepareEager prepares a new Callable for eager calls. On the per-thread stream there are none,
-// because a call's operations could be enqueued from different threads, and so in different
+// prepareEager prepares a new Callable for eager calls. On the per-thread stream, calls are never
+// eager, because a call's operations could be enqueued from different threads, and so in different
 // streams.
 func (c *Callable[In, Out]) prepareEager() {
 	if !c.o.adaptive || c.s.Raw() == cu.CU_STREAM_PER_THREAD {

@@ -309,7 +309,8 @@ func TestPreparedShapesAreRecorded(t *testing.T) {
 	})
 }
 
-// A failed eager call may have overwritten the output of an earlier call, so that output is gone.
+// A failed eager call may have overwritten the output of an earlier call, so that output must no
+// longer be available.
 func TestFailedEagerCallTakesTheEarlierOutput(t *testing.T) {
 	each(t, func(k *kit) {
 		sentinel := errors.New("of the function")
@@ -447,7 +448,7 @@ func TestCancelledEagerCallsLeaveTheCallableUsable(t *testing.T) {
 }
 
 // The page-locked memory of an input is free once the input has been copied, even if the call's
-// work is still running. So the next Start with the same shape waits for nothing but the copy.
+// work is still running. So the next Start with the same shape waits only for the copy.
 func TestEagerStartWaitsOnlyForTheCopy(t *testing.T) {
 	each(t, func(k *kit) {
 		gate := make(chan struct{})

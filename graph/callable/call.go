@@ -20,7 +20,7 @@ func (c *Callable[In, Out]) run(ctx context.Context, in In) (*variant[In, Out], 
 	} else {
 		err = v.exec.Wait(ctx) // also waits for earlier work in the stream
 	}
-	if err == nil { // another wait for the stream may have returned a fault of this call
+	if err == nil { // another wait for the stream may already have returned this call's fault
 		err = faults.After(before, nil)
 	}
 	if err == nil || refusal.IsKernelFault(err) {

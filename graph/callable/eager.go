@@ -31,7 +31,7 @@ type eager struct {
 	next     int
 }
 
-// prepared is the launch of one Trace.Launch.
+// prepared is the reusable launch of one call to Trace.Launch.
 type prepared struct {
 	l    *driver.Launch
 	args int
@@ -72,7 +72,7 @@ func (c *Callable[In, Out]) runEager(v *variant[In, Out], in In, withEvent bool)
 	v.launched++
 	ok := false
 	defer func() {
-		defer v.lease.leave(true) // at the end, because until then a stream may be capturing, and nothing can wait for its work
+		defer v.lease.leave(true) // deferred to the end, because until then a stream may be capturing, and nothing can wait for its work
 		c.work.Launched()
 		v.scoped = v.scoped || t.scoped
 		t.ended = true

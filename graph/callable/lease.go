@@ -121,7 +121,7 @@ func (l *lease) launch(x *graph.Exec, s *driver.Stream) error {
 	return l.tie.LetLaunch(tie, func() error { return x.Launch(s) })
 }
 
-// leave ends the turn. worked tells whether the call enqueued work in addition to a launch of its
+// leave ends the turn. worked reports whether the call enqueued work in addition to a launch of its
 // graph.
 func (l *lease) leave(worked bool) {
 	if l.held {

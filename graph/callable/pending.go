@@ -24,7 +24,7 @@ type outcome[Out any] struct {
 	exec     *graph.Exec // launched only by calls, or nil
 	replays  uint64      // number of launches of exec
 	work     *eagerWork  // eager calls of the Callable, or nil
-	latest   uint64      // number of calls of work, up to the latest call
+	latest   uint64      // work's call count at the latest call
 	wasEager bool        // the latest call was eager
 	launched uint64      // number of calls so far
 	taken    uint64      // number of the latest call whose output was returned
@@ -98,7 +98,7 @@ func (p Pending[Out]) take(ctx context.Context) (out Out, err error) {
 		return out, err
 	}
 	p.from.ready()
-	// Another wait for the stream may have returned a fault of this call.
+	// Another wait for the stream may already have returned this call's fault.
 	if err := p.from.faults.After(p.from.before, nil); err != nil {
 		return out, err
 	}

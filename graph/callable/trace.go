@@ -23,14 +23,14 @@ import (
 // both cases. Objects that the operations refer to stay alive until the work has ended.
 type Trace[In any] struct {
 	traced[In]
-	lease  *lease // of the variant
+	lease  *lease // lease of the variant
 	in     In
 	sc     *graph.Scope
-	e      *eager // of an eager call, otherwise nil
+	e      *eager // state of the eager call, or nil
 	again  bool   // the function runs again, with existing memory
 	scoped bool   // the function called Scope
 	next   int    // index of the next cell
-	limit  uint64 // for the memory of all cells
+	limit  uint64 // limit for the memory of all cells
 	err    error
 	ended  bool
 

@@ -176,8 +176,8 @@ func (s Step) SetName(name string) {
 	}
 }
 
-// After makes the step also run after others, for reasons that no memory access shows. The step
-// must be the latest of its flow.
+// After makes the step also run after the given steps, for dependencies that no memory access
+// shows. The step must be the latest of its flow.
 func (s Step) After(others ...Step) error {
 	if s.f == nil {
 		return aStep.Error(false)

@@ -13,8 +13,8 @@ import (
 
 // admission decides which call uses which replica, without any knowledge of what a replica does.
 //
-// While calls wait, no usable replica is idle, and at least one replica is busy. Whoever returns
-// that replica hands it to the next waiter, so no wake-up can be lost.
+// While calls wait, no usable replica is idle, and at least one replica is busy. The call that
+// returns the busy replica hands it to the next waiter, so no wake-up can be lost.
 type admission struct {
 	mu        sync.Mutex
 	bound     int // maximum length of the queue
@@ -31,9 +31,9 @@ type admission struct {
 	pause   time.Duration // time between attempts to create a replica
 
 	waiting   queue
-	spare     *waiter // waiters to be reused
+	spare     *waiter // waiters that can be reused
 	arrived   uint64  // number of the last waiter that arrived
-	finishing *slot   // finish announces the grant of this slot; nil outside finish
+	finishing *slot   // slot whose grant finish announces; nil outside finish
 
 	closed bool
 	lost   *LostError
@@ -69,7 +69,7 @@ type ticket struct {
 	tried    bool // has already failed to create a replica
 }
 
-// arrival is what an arriving call must do: use or create slot, create a new replica, or wait.
+// arrival is what an arriving call must do: use or repair a slot, create a new replica, or wait.
 type arrival struct {
 	slot   *slot
 	waiter *waiter
@@ -119,7 +119,7 @@ func (a *admission) admit(ctx context.Context, t *ticket) (arrival, error) {
 // mayCreate reports whether an arriving call may try to create a replica now.
 func (a *admission) mayCreate(t *ticket) bool { return !t.tried && !time.Now().Before(a.retry) }
 
-// refusal returns an error if no call is possible any more.
+// refusal returns an error if the Pool can no longer serve calls.
 func (a *admission) refusal() error {
 	switch {
 	case a.closed:
@@ -134,7 +134,7 @@ func (a *admission) refusal() error {
 
 var errClosed = fmt.Errorf("serve: the pool: %w", driver.ErrClosed)
 
-// late refuses a call that cannot end before its deadline.
+// late returns an error for a call that cannot end before its deadline.
 func (a *admission) late(ctx context.Context, priority int) error {
 	if !a.deadlines || ctx == nil || a.busy == 0 || a.stats.MeanCall == 0 {
 		return nil
@@ -155,8 +155,8 @@ func (a *admission) late(ctx context.Context, priority int) error {
 	return &tooLate{left, needed, ahead}
 }
 
-// untilFree estimates the time until a replica becomes free for a call or a batch with others ahead
-// of it. One of the replicas becomes free about every mean/replicas.
+// untilFree estimates the time until a replica becomes free for a call or a batch that has ahead
+// others in front of it. On average, one of the replicas becomes free every mean/replicas.
 func untilFree(mean time.Duration, ahead, replicas int) time.Duration {
 	// Integers could overflow. A conversion of 1<<63 is not portable.
 	return time.Duration(min(float64(mean)*float64(ahead+1)/float64(max(1, replicas)), 1<<62))
@@ -257,7 +257,7 @@ func (a *admission) await(ctx context.Context, w *waiter) (*slot, error) {
 	}
 	a.mu.Unlock()
 	if !queued {
-		<-w.ready // sent already or about to be sent
+		<-w.ready // already sent, or about to be sent
 	}
 	return nil, a.leave(ctx, w)
 }
@@ -339,7 +339,7 @@ func (a *admission) broke(s *slot) {
 	}
 }
 
-// repaired marks a busy slot as usable.
+// repaired marks a busy slot as usable again.
 func (a *admission) repaired(s *slot) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -382,10 +382,10 @@ func (a *admission) notGrown(err error) {
 	a.checkDrained()
 }
 
-// grown adds the replica that an arriving call has created, and makes it idle. current is called
-// under the lock, and must report whether the replica is up to date. The call becomes a waiter, so
-// that calls that arrived earlier go first. The queue never exceeds its bound, because a waiter
-// leaves the queue immediately.
+// grown adds the replica that an arriving call has created, and makes it idle. grown calls current
+// with the lock held. current must report whether the replica is up to date. The call becomes a
+// waiter, so that calls that arrived earlier go first. The queue never exceeds its bound, because a
+// waiter leaves the queue immediately.
 func (a *admission) grown(t *ticket, s *slot, current func() bool) (w *waiter, ok bool, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -566,7 +566,7 @@ func (a *admission) snapshot() Stats {
 	return s
 }
 
-// inUse returns the number of busy slots, except one that is being created.
+// inUse returns the number of busy slots. It does not count a slot that is being created.
 func (a *admission) inUse() int {
 	n := a.busy
 	if a.growing {
@@ -578,7 +578,7 @@ func (a *admission) inUse() int {
 	return n
 }
 
-// othersRunning returns the number of calls in progress except one. It does not count Prepare.
+// othersRunning returns the number of calls in progress, not counting the given call and Prepare.
 func (a *admission) othersRunning(call uint64) int {
 	n := 0
 	for _, s := range a.slots {

@@ -113,8 +113,8 @@ func TestOthersAreTheCallsThatWereRunning(t *testing.T) {
 	}
 }
 
-// The text of an error of Close is one line, however many objects could not be released. %+v prints
-// all lines.
+// The text of an error that Close returns is one line, however many objects could not be released.
+// %+v prints all lines.
 func TestErrorOfCloseIsShort(t *testing.T) {
 	first, second, third := errors.New("stream 1: lost"), errors.New("event 2: lost"), errors.New("event 3: lost")
 	for _, c := range []struct {

@@ -185,8 +185,8 @@ func TestUnusableArenas(t *testing.T) {
 	})
 }
 
-// All sizes of batch of a replica must use the same memory, and share it with a Pool that has the
-// same arenas. All results must be right.
+// All batch sizes of a replica must use the same memory. They must share that memory with a Pool
+// that has the same arenas. All results must be right.
 func TestBatchSizesShareAnArena(t *testing.T) {
 	each(t, func(k *kit) {
 		const large, sizes = 1 << 20, 8

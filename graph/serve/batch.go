@@ -18,11 +18,12 @@ import (
 //
 // # When a batch begins
 //
-// A batch begins when a replica is free and either n calls wait or the oldest of them has waited
-// for the window. WithBatch sets n and the window. A call's batch therefore begins within the
-// window after the call's arrival. It begins later only if no replica is free, or if calls ahead of
-// it fill the batch. With a window of 0, which is the default, a replica that becomes free takes
-// all waiting calls, up to n. A call that finds a free replica then starts immediately.
+// A batch begins when a replica is free and either n calls wait or the oldest waiting call has
+// waited for the whole window. WithBatch sets n and the window. A call's batch therefore begins
+// within the window after the call's arrival. It begins later only if no replica is free, or if
+// calls ahead of it fill the batch. With a window of 0, which is the default, a replica that
+// becomes free takes all waiting calls, up to n. A call that finds a free replica then starts
+// immediately.
 //
 // # Sizes
 //
@@ -105,7 +106,7 @@ func NewBatcher[In, Out any](c *driver.Context, f callable.Func[[]In, Out], exam
 	b.batches.prepare(o, sizes)
 	for range workers {
 		w := b.newWorker()
-		b.batches.rest(w) // done before its goroutine begins, so that the first call wakes only one worker
+		b.batches.rest(w) // makes the worker idle before its goroutine begins, so that the first call wakes only one worker
 		b.workers.Add(1)
 		go b.work(w)
 	}

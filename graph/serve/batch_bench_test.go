@@ -49,9 +49,9 @@ func benchBatcher(b *testing.B) (*kit, *batcher) {
 	return k, k.batcher(k.rows, serve.WithReplicas(4))
 }
 
-// BenchmarkBatching measures 64 callers on a GPU. Each passes a row of 256 numbers to a step of 20
-// small kernels, whose launches dominate its cost. The benchmark compares a Pool with Batchers of
-// several windows. Each iteration is one call.
+// BenchmarkBatching measures 64 callers on a GPU. Each caller passes a row of 256 numbers to a step
+// of 20 small kernels, whose launches dominate its cost. The benchmark compares a Pool with
+// Batchers that have different windows. Each iteration is one call.
 func BenchmarkBatching(b *testing.B) {
 	const (
 		callers  = 64

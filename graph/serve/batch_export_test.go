@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// FakeClock is a clock that only Advance moves.
+// FakeClock is a clock that moves only when Advance is called.
 type FakeClock struct {
 	mu     sync.Mutex
 	time   time.Time

@@ -203,7 +203,8 @@ func workers() int {
 	return strings.Count(string(stacks[:runtime.Stack(stacks, true)]), "]).work(")
 }
 
-// An input with another shape, or one that the function cannot read, must fail only its own call.
+// An input that has a different shape, or that the function cannot read, must fail only its own
+// call.
 func TestInputOfAnotherShapeFailsAlone(t *testing.T) {
 	each(t, func(k *kit) {
 		f, v := k.valved()
@@ -394,7 +395,7 @@ func TestBatcherWithoutAReplica(t *testing.T) {
 		}
 	}
 	lib.FailCall("cuGraphInstantiateWithParams", 1, uint32(graphtest.Injected))
-	err := batched(background, b, ramp(width, 5)) // fails without waiting for the window
+	err := batched(background, b, ramp(width, 5)) // fails without waiting until the window ends
 	if !errors.Is(err, graphtest.Injected) || !strings.Contains(err.Error(), "creating one failed") {
 		t.Errorf("got %v", err)
 	}

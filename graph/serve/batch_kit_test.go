@@ -16,7 +16,7 @@ type (
 	batchFn = callable.Func[[][]uint32, output]
 )
 
-const width = 4 // elements in a row of the tests
+const width = 4 // number of elements in a row
 
 // rows computes 3x + 1 for each row.
 func (k *kit) rows(t *callable.Trace[[][]uint32]) (output, error) {
@@ -63,7 +63,7 @@ func (k *kit) batcher(f batchFn, opts ...serve.Option) *batcher {
 	k.OK(err)
 	k.watch(b)
 	k.Cleanup(func() {
-		for _, open := range k.gates { // if the test failed, work may still wait
+		for _, open := range k.gates { // if the test failed, work may still be waiting
 			open()
 		}
 		k.OK(b.Close())
@@ -71,7 +71,8 @@ func (k *kit) batcher(f batchFn, opts ...serve.Option) *batcher {
 	return b
 }
 
-// checkedRow returns a function that compares a row of the output with values computed on the host.
+// checkedRow returns a function that compares a row of the output with values computed on the host
+// from in.
 func checkedRow(in []uint32) func(output, int) error {
 	return func(out output, i int) error {
 		row := out.Slice()[i*width : (i+1)*width]
@@ -100,8 +101,8 @@ func (k *kit) join(ctx context.Context, b *batcher, n int, from uint32) (results
 	return results
 }
 
-// alone makes a call that is the only one in its batch and whose window, which lasts 10, ends
-// immediately. It runs during while the call uses its output.
+// alone makes a call that is alone in its batch, and immediately ends its window, which lasts 10 on
+// the clock. It runs during while the call uses its output.
 func (k *kit) alone(b *batcher, c *serve.FakeClock, during func()) error {
 	k.Helper()
 	result := make(chan error, 1)

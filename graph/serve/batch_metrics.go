@@ -37,8 +37,8 @@ type BatchStats struct {
 	Updated     uint64 // recordings that led to an update of a graph; they make batches slow
 	MemoryBytes uint64 // memory of all sizes in all replicas, on the device and page-locked
 
-	MeanBatch time.Duration // recent mean time for which a batch occupied its replica, including its calls' use functions
-	Longest   time.Duration // time for which the oldest batch in progress, or its window, has occupied its replica
+	MeanBatch time.Duration // recent mean time that a batch occupied its replica, including its calls' use functions
+	Longest   time.Duration // time that the oldest batch in progress, including its window, has occupied its replica
 
 	// Latency is a histogram of the durations of calls that returned no error. A duration includes
 	// the wait for a batch and the use function. LatencySum is the sum of these durations.
@@ -46,7 +46,7 @@ type BatchStats struct {
 	LatencySum time.Duration
 }
 
-// BatchSize counts the batches that ran with one size of graph.
+// BatchSize counts the batches that ran with graphs of one size.
 type BatchSize struct {
 	Size    int
 	Batches uint64 // batches launched

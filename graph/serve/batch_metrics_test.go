@@ -46,7 +46,7 @@ func TestLatencyOfBatchedCalls(t *testing.T) {
 	})
 }
 
-// Each number has another value, and each value must appear once.
+// Each number has a different value, and each value must appear exactly once.
 func TestBatchStatsWritePrometheus(t *testing.T) {
 	s := serve.BatchStats{
 		Replicas: 1, Busy: 2, Queued: 3, Calls: 4, Failed: 5, Refused: serve.Refused{Busy: 6, TooLate: 7, Closed: 8, Lost: 9},

@@ -26,9 +26,9 @@ func WithBatch(n int, window time.Duration) Option {
 	return func(o *options) { o.batch.set, o.batch.most, o.batch.window = true, n, window }
 }
 
-// WithBatchSizes sets the batch sizes that have graphs, in addition to that of the largest batch. A
-// batch of any other size is padded to the next larger size. The default is all powers of two. To
-// avoid padding, list all sizes. Each size needs memory and a graph in each replica.
+// WithBatchSizes sets the batch sizes that have graphs, in addition to the size of the largest
+// batch. A batch of any other size is padded to the next larger size. The default is all powers of
+// two. To avoid padding, list all sizes. Each size needs memory and a graph in each replica.
 func WithBatchSizes(sizes ...int) Option {
 	return func(o *options) { o.batch.sizes = slices.Clone(sizes) }
 }

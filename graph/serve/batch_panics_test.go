@@ -38,7 +38,7 @@ func TestPanicWhileAReplicaIsCreatedAgain(t *testing.T) {
 		lib.Stop()
 		act.Store(&do)
 		var p *serve.PanicError
-		if err := batched(background, b, ramp(width, 1)); !errors.As(err, &p) { // fails without waiting for the window
+		if err := batched(background, b, ramp(width, 1)); !errors.As(err, &p) { // fails without waiting until the window ends
 			t.Errorf("got %v", err)
 		}
 		act.Store(nil)

@@ -15,8 +15,8 @@ import (
 // batches decides which calls form a batch, and when. It does not know about replicas.
 //
 // Unless all workers run batches, every waiting call has a worker that was woken for it. One worker
-// is enough for n calls. A worker that ends its batch becomes idle only if enough other workers
-// have a replica. Therefore no call depends on a worker that is creating a replica.
+// is enough for n calls. After its batch, a worker becomes idle only if enough other workers have a
+// replica. So no call depends on a worker that is creating a replica.
 type batches[In, Out any] struct {
 	n         int // maximum number of calls in a batch
 	window    time.Duration
@@ -27,7 +27,7 @@ type batches[In, Out any] struct {
 
 	mu         sync.Mutex
 	waiting    queue
-	spare      *member[In, Out]   // members to be reused
+	spare      *member[In, Out]   // members that can be reused
 	arrived    uint64             // number of the last call that arrived
 	idle       []*worker[In, Out] // workers that wait to be woken
 	collecting []*worker[In, Out] // workers that have a replica and wait to be woken or for the end of the window
@@ -73,8 +73,8 @@ const (
 	leaving        // like staging, but the call returns as soon as its input was read
 	inFlight       // the worker has read its input
 	gone           // like inFlight, but the call has returned
-	left           // ready is sent, and the call returns its context's cause
-	ended          // ready is sent, and the call has an output or an error
+	left           // ready has been sent, and the call returns its context's cause
+	ended          // ready has been sent, and the call has an output or an error
 )
 
 // worker forms and runs batches, one at a time.
@@ -123,7 +123,7 @@ func (q *batches[In, Out]) enter(ctx context.Context, in In, priority int) (*mem
 	return m, nil
 }
 
-// refusal returns an error if no call can be served any more.
+// refusal returns an error if the Batcher can no longer serve calls.
 func (q *batches[In, Out]) refusal() error {
 	switch {
 	case q.closed:
@@ -142,7 +142,7 @@ var errBatcherClosed = fmt.Errorf("serve: the batcher: %w", driver.ErrClosed)
 // do not count as queued.
 func (q *batches[In, Out]) room() int { return q.n * max(0, q.replicas-q.running) }
 
-// late refuses a call that cannot end before its deadline.
+// late returns an error for a call that cannot end before its deadline.
 func (q *batches[In, Out]) late(ctx context.Context, priority int, now time.Time) error {
 	mean := q.stats.MeanBatch
 	if !q.deadlines || ctx == nil || q.running == 0 || mean == 0 {
@@ -218,7 +218,7 @@ func (q *batches[In, Out]) next(w *worker[In, Out]) bool {
 	return true
 }
 
-// slowly records that a worker begins or ends to wait for a replica.
+// slowly records that a worker begins or stops waiting for a replica.
 func (q *batches[In, Out]) slowly(change int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -310,7 +310,8 @@ func (q *batches[In, Out]) stop(w *worker[In, Out]) {
 	}
 }
 
-// formFailed forms a batch that will return the error of a worker that has no replica.
+// formFailed forms a batch for a worker that could not get a replica. Its calls will return the
+// worker's error.
 func (q *batches[In, Out]) formFailed(w *worker[In, Out]) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -318,7 +319,7 @@ func (q *batches[In, Out]) formFailed(w *worker[In, Out]) {
 	q.form(w)
 }
 
-// drop ends the calls of the batch for which an error is given, and renumbers the others.
+// drop ends each call of the batch that has an error in errs, and renumbers the remaining calls.
 func (q *batches[In, Out]) drop(w *worker[In, Out], errs []error) {
 	q.mu.Lock()
 	kept := w.members[:0]
@@ -430,7 +431,8 @@ func (q *batches[In, Out]) measured(mean time.Duration) {
 	q.stats.MeanBatch = mean
 }
 
-// leave ends a call whose context has ended. If the batch has already ended, the call ends normally.
+// leave ends a call whose context has ended. If the batch has already ended, leave returns the
+// call's normal result.
 func (b *Batcher[In, Out]) leave(ctx context.Context, m *member[In, Out], use func(Out, int) error) error {
 	q := &b.batches
 	q.mu.Lock()

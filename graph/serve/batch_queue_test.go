@@ -79,8 +79,9 @@ func TestFullBatchWakesTheWorkerOnce(t *testing.T) {
 	enter(t, b)
 }
 
-// A window may be the longest duration, for batches that are always full. Every deadline is then too
-// near for a call that would begin a batch. The estimate must not overflow.
+// A program may set the window to the longest possible duration, so that batches are always full.
+// Every deadline is then too near for a call that would begin a batch. The estimate must not
+// overflow.
 func TestEstimatesDoNotOverflow(t *testing.T) {
 	b, w := collector(t)
 	q := &b.batches

@@ -15,19 +15,19 @@ import (
 	"github.com/purecuda/cuda/graph/serve"
 )
 
-// rowsProgram is a program for batches.
+// rowsProgram is a program whose function runs on batches of rows.
 type rowsProgram struct {
 	*program
 	clock *serve.FakeClock
-	hold  atomic.Pointer[func()] // if not nil, runs on the device in each batch
+	hold  atomic.Pointer[func()] // runs on the device in each batch, unless it is nil
 }
 
 func newRowsProgram(t *testing.T) *rowsProgram {
 	return &rowsProgram{program: newProgram(t, recovering()), clock: new(serve.FakeClock)}
 }
 
-// openRows is like open, for a function of batches. A batch whose first row begins with trapping
-// traps.
+// openRows is like open, but returns a function that runs on batches. A batch whose first row
+// begins with trapping traps.
 func (w *rowsProgram) openRows() (*driver.Context, batchFn, error) {
 	c, _, err := w.open()
 	if err != nil {

@@ -11,13 +11,13 @@ import (
 	"github.com/purecuda/cuda/graph/callable"
 )
 
-// ErrShape matches the error of a Batcher's call whose input has a different shape from the
-// example.
+// ErrShape matches the error that a Batcher returns for a call whose input has a different shape
+// from the example.
 var ErrShape = errors.New("the shape of the input differs from the example's")
 
-// PanicError is the error of the calls of a batch for which the recorded function, or a function
-// that reads the inputs, panicked. It is also the reason in LostError.Restart if a function panicked
-// during a restart.
+// PanicError is the error that all calls of a batch return if the recorded function, or a function
+// that reads the inputs, panicked while it handled the batch. It is also the reason in
+// LostError.Restart if a function panicked during a restart.
 type PanicError struct {
 	Value any    // value of the panic; nil if the function called runtime.Goexit
 	Stack []byte // stack of the goroutine that panicked
@@ -174,7 +174,7 @@ func (b *Batcher[In, Out]) run(w *worker[In, Out], s *slot) {
 		end, judged := b.p.judge(ctx, r, err)
 		if lost := (*LostError)(nil); errors.As(judged, &lost) {
 			judged = lost
-			q.lose(lost) // before a restart can begin, so that it ends only calls that were already waiting at the loss
+			q.lose(lost) // before a restart can begin, so that lose ends only calls that were already waiting when the context was lost
 		} else {
 			judged = fmt.Errorf("serve: batch %d: %w", number, err)
 		}

@@ -19,7 +19,7 @@ import (
 
 // Many callers use a small Batcher with random priorities, deadlines, cancellations, shapes and
 // panics, until Close. Every call must return once, with the right output or a known error.
-// Afterwards nothing may be left open.
+// Afterwards no object may be open.
 func TestBatcherSoak(t *testing.T) {
 	callers, span := 500, 2*time.Second
 	if testing.Short() {

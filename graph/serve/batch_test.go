@@ -185,7 +185,8 @@ func TestFullBatchDoesNotWaitForTheWindow(t *testing.T) {
 		if got := sizes(b); got != "1: 0/0 2: 0/0 3: 1/3 " || b.Stats().CallsPerBatch() != 3 {
 			t.Errorf("sizes %s", got)
 		}
-		// With as many calls as fit into two batches, both replicas begin, and nothing is left.
+		// Exactly enough calls for two batches arrive. Both replicas must begin, and no call may be
+		// left in the queue.
 		two := k.batcher(k.rows, serve.WithBatch(2, 10), serve.WithClock(clock), serve.WithReplicas(2))
 		results = nil
 		for i := range uint32(4) {
@@ -219,7 +220,7 @@ func TestWindowOfTheOldestCall(t *testing.T) {
 		if got := sizes(b); got != "1: 1/1 2: 0/0 4: 0/0 " {
 			t.Errorf("sizes %s", got)
 		}
-		// If all calls leave, no batch runs, and later calls have their whole window.
+		// If all calls leave, no batch may run, and later calls must get a whole window.
 		ctx, cancel = context.WithCancel(background)
 		third := k.join(ctx, b, 1, 0)
 		k.armed(clock, 10)
@@ -257,7 +258,8 @@ func TestWindowEndsWhileReplicasAreBusy(t *testing.T) {
 		if got, s := sizes(b), b.Stats(); got != "1: 1/1 2: 1/2 4: 0/0 " || s.Waited != 30 || s.Window != 10 {
 			t.Errorf("sizes %s, waited %d, window %d", got, s.Waited, s.Window)
 		}
-		// A replica becomes free within the window of a call. Only the rest of it counts as Window.
+		// A replica becomes free within the window of a call. Only the rest of the window counts as
+		// Window.
 		results = nil
 		k.OK(k.alone(b, clock, func() {
 			results = k.join(background, b, 1, 5)

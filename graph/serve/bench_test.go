@@ -9,8 +9,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// The benchmarks compare the cost of a call of a Pool and of a Callable, on a driver that does
-// nothing.
+// The benchmarks compare the cost of a call to a Pool with that of a call to a Callable, on a
+// driver that does nothing.
 
 func BenchmarkCallable(b *testing.B) {
 	k := newKit(b, gputest.Context(b, gputest.Driver(b, new(graphtest.NullCapture))))

@@ -22,8 +22,8 @@ var ErrTooLate = errors.New("the call cannot end in time")
 // aPool describes errors of methods on nil and zero Pools.
 var aPool = absent.Kind{Name: "pool", Make: "serve.New", Code: driver.CUDA_ERROR_INVALID_VALUE}
 
-// BusyError is the error of a call that was refused because all replicas were busy and the queue
-// was full. It matches ErrBusy.
+// BusyError is the error that a call returns if it was refused because all replicas were busy and
+// the queue was full. It matches ErrBusy.
 type BusyError struct {
 	Waiting  int // calls in the queue
 	Replicas int // replicas, all of them busy
@@ -52,11 +52,11 @@ func (e *tooLate) Error() string {
 
 func (e *tooLate) Unwrap() error { return ErrTooLate }
 
-// LostError is the error of all calls once the context is lost. With [WithRestart], it is the error
-// of the calls that were running or waiting at that time, and of all later calls if the Pool cannot
-// restart. It matches driver.ErrContextLost and the driver's code.
+// All calls return a LostError once the context is lost. With [WithRestart], the calls that were
+// running or waiting at that time return it. Later calls return it only if the Pool cannot restart.
+// It matches driver.ErrContextLost and the driver's code.
 type LostError struct {
-	Call   uint64 // number of the call that failed first, in order of arrival; 0 for Prepare
+	Call   uint64 // number of the call that failed first, counted in order of arrival; 0 for Prepare
 	Others int    // other calls that were running when it failed; any of them may be the cause
 	Err    error  // error of the first call
 
@@ -111,8 +111,8 @@ func (e *LostError) remedy() string {
 	return "close the pool, and create a new context and a new pool; if that fails, the process must end"
 }
 
-// closeError contains the errors of several objects that could not be released. After a loss of the
-// context, there is an error for each object.
+// closeError contains the errors of several objects that could not be released. After the context
+// is lost, each object may cause an error.
 type closeError struct{ all error }
 
 // closeErrors joins the errors of closing a Pool.

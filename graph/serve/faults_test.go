@@ -315,7 +315,7 @@ func with(k *kit, f fn, use func(p *pool) error, opts ...serve.Option) error {
 }
 
 // Each driver call of each flow fails once. Afterwards no object may be open, later calls must
-// succeed, and some call must have returned the error.
+// succeed, and at least one call must have returned the error.
 func TestEveryCallMayFail(t *testing.T) {
 	for name, flow := range flows {
 		t.Run(name, func(t *testing.T) {
@@ -341,11 +341,11 @@ func TestEveryCallMayFail(t *testing.T) {
 	}
 }
 
-// harmless reports whether a flow may succeed although a driver call failed: the query whether the
-// context is lost, the waits before a replica is closed, and the calls that find out whether a
-// cancelled call's work has ended. It uses the stack of the failed call. The
-// position of the call does not identify it, because waits query a varying number of times, and
-// because a goroutine that moves to another thread makes the context current there.
+// harmless reports whether a flow may succeed although a driver call failed. Such calls query
+// whether the context is lost, wait before a replica is closed, or query whether a cancelled call's
+// work has ended. It uses the stack of the failed call. The position of the call does not identify
+// it, because waits query a varying number of times, and because a goroutine that moves to another
+// thread makes the context current there.
 func harmless(failed faulty.Call) bool {
 	in := func(function string) bool { return strings.Contains(failed.Stack, function+"(") }
 	closes := in("serve.(*Pool[...]).close") || in("serve.(*Pool[...]).repair")

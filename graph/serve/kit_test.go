@@ -145,7 +145,7 @@ func checked(in []uint32) func(output) error {
 
 func call(ctx context.Context, p *pool, in []uint32) error { return p.Call(ctx, in, checked(in)) }
 
-// start makes a call on another goroutine and returns the channel for its result.
+// start makes a call in another goroutine and returns the channel for its result.
 func start(ctx context.Context, p *pool, priority int, use func(output) error) <-chan error {
 	result := make(chan error, 1)
 	go func() { result <- p.Call(ctx, ramp(8, 5), use, serve.WithPriority(priority)) }()

@@ -36,7 +36,7 @@ const trapPTX = `
 }
 `
 
-// Of 16 calls, four run in four replicas and twelve wait when one or four kernels trap. The test
+// Of 16 calls, four run in four replicas and twelve wait. Then one or four kernels trap. The test
 // prints what each call sees.
 func TestLostContextFailsAllCalls(t *testing.T) {
 	for name, traps := range map[string]int{"one kernel traps": 1, "four kernels trap": 4} {
@@ -181,7 +181,7 @@ func loseContext(t *testing.T, d *driver.Driver, traps int) {
 	}
 }
 
-// whenTrapped describes call i when a kernel traps.
+// whenTrapped describes the state of call i at the time when a kernel traps.
 func whenTrapped(i, traps, replicas int) string {
 	switch {
 	case i < traps:

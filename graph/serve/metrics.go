@@ -39,7 +39,7 @@ func (l *latency) add(took time.Duration) {
 	l.sum.Add(int64(took))
 }
 
-// to sets the fields of the Stats.
+// to stores the counts in the latency fields of s.
 func (l *latency) to(s *Stats) {
 	for i := range s.Latency {
 		s.Latency[i] = Bucket{bounds[i], l.counts[i].Load()}
@@ -83,13 +83,13 @@ func (s Stats) WritePrometheus(w io.Writer, name string) error {
 	return err
 }
 
-// metrics is text in Prometheus's format.
+// metrics is a buffer of text in the Prometheus exposition format.
 type metrics struct {
 	bytes.Buffer
 	name string // prefix of the names of all metrics
 }
 
-// family adds metrics with the same name. The samples are pairs of the rest of the name and a value.
+// family adds metrics with the same name. Each sample is a pair: the rest of the name, and a value.
 func (m *metrics) family(suffix, kind, help string, samples ...any) {
 	fmt.Fprintf(m, "# HELP %s_%s %s\n# TYPE %[1]s_%[2]s %[4]s\n", m.name, suffix, help, kind)
 	for i := 0; i < len(samples); i += 2 {
@@ -97,7 +97,8 @@ func (m *metrics) family(suffix, kind, help string, samples ...any) {
 	}
 }
 
-// histogram returns the samples of a latency: pairs of a suffix and a value.
+// histogram returns the samples for a latency histogram. Each sample is a pair: a suffix of the
+// name, and a value.
 func histogram(latency [len(bounds)]Bucket, sum time.Duration) []any {
 	var samples []any
 	total := uint64(0)

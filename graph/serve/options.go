@@ -23,7 +23,7 @@ type options struct {
 	apart     time.Duration
 	callable  []callable.Option
 	arenas    []*arena.Arena
-	batch     batching // of NewBatcher
+	batch     batching // options of NewBatcher
 }
 
 const defaultQueue = 256
@@ -48,7 +48,7 @@ func WithGrowth(most int, memory uint64) Option {
 // WithMemory limits the memory that the function requests through its Trace, for all replicas
 // together. Each replica gets an equal share. For a pool that may grow, the share is based on the
 // largest number of replicas. See callable.WithMemory for what counts and what happens at the
-// limit. It takes precedence over a callable.WithMemory in WithCallable.
+// limit. WithMemory takes precedence over a callable.WithMemory option passed to WithCallable.
 func WithMemory(bytes uint64) Option {
 	return func(o *options) { o.limit, o.limited = bytes, true }
 }
@@ -73,7 +73,7 @@ type CallOption struct{ priority int }
 // WithPriority sets a call's priority. Calls with a higher number go first. The default is 0.
 func WithPriority(n int) CallOption { return CallOption{n} }
 
-// WithCallable adds options for the Callable of each replica.
+// WithCallable adds options for each replica's Callable.
 func WithCallable(opts ...callable.Option) Option {
 	return func(o *options) { o.callable = append(o.callable, opts...) }
 }

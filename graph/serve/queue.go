@@ -9,21 +9,21 @@ type waiter struct {
 	priority int
 	number   uint64        // arrival number, which is unique
 	granted  *slot         // set before ready is sent
-	err      error         // if no replica can be granted; set before ready is sent
+	err      error         // reason why no replica can be granted, or nil; set before ready is sent
 	ready    chan struct{} // capacity 1, so that a grant never blocks
 	call     any           // for a Batcher: the member that contains the waiter
 
 	at           int     // index in queue.heap, or -1 if the waiter is not in the queue
 	older, newer *waiter // neighbours in order of arrival
-	next         *waiter // link in the list of waiters to be reused
+	next         *waiter // link in the list of waiters that can be reused
 }
 
-// queue contains the waiters twice: in a heap by priority, then arrival, and in a list by arrival.
-// Its memory is reused, so that waiting does not allocate.
+// queue contains each waiter twice: in a heap ordered by priority and then by arrival, and in a
+// list ordered by arrival. Its memory is reused, so that waiting does not allocate.
 type queue struct {
 	heap           []*waiter
 	oldest, newest *waiter
-	passed         int // number of replicas granted to others since one was granted to the oldest waiter
+	passed         int // number of replicas granted to other waiters since the oldest waiter was last granted one
 }
 
 func (q *queue) len() int { return len(q.heap) }
@@ -85,7 +85,7 @@ func (q *queue) take() *waiter {
 	return w
 }
 
-// ahead counts the waiters that go before a new one of the given priority.
+// ahead counts the waiters that would be served before a new waiter with the given priority.
 func (q *queue) ahead(priority int) (n int) {
 	for _, w := range q.heap {
 		if w.priority >= priority {

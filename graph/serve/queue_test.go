@@ -106,7 +106,7 @@ func TestQueueAgreesWithAList(t *testing.T) {
 	}
 }
 
-// check compares the two orders of the queue, and their lengths with want.
+// check compares the two orders of the queue with each other, and their lengths with want.
 func check(t *testing.T, q *queue, want int) {
 	t.Helper()
 	n := 0

@@ -24,8 +24,8 @@ type replica[In, Out any] struct {
 	faults uint32 // number of kernel faults at the last skipFaults
 }
 
-// skipFaults makes the next call not return kernel faults that happened before it began. They cannot
-// be its own, because a replica is idle between calls.
+// skipFaults makes the next call not return kernel faults that happened before it began. The next
+// call cannot have caused them, because a replica is idle between calls.
 func (r *replica[In, Out]) skipFaults() {
 	all := r.stream.Lifetime().Faults()
 	if all.Raised(r.faults) {
@@ -238,7 +238,7 @@ func (s *slot) failed(err error) error {
 	return fmt.Errorf("serve: call %d: %w", s.call, err)
 }
 
-// isIdle reports whether the replica's work has ended and the replica can be used again.
+// isIdle reports whether the replica's work has ended, so that the replica can be used again.
 func (p *Pool[In, Out]) isIdle(r *replica[In, Out]) bool {
 	done, err := r.stream.Query()
 	return done && refusal.IgnoreFault(err) == nil
@@ -277,9 +277,9 @@ func (p *Pool[In, Out]) drain(r *replica[In, Out]) {
 	p.a.put(&r.slot)
 }
 
-// lostBy returns the error for all calls if the context is lost, otherwise nil. err is the error of
-// the given call. In a lost context every query fails. A single failure may be transient, so lostBy
-// queries twice.
+// If the context is lost, lostBy returns the error that all calls must return, otherwise nil. err
+// is the error of the given call. In a lost context every query fails. A single failure may be
+// transient, so lostBy queries twice.
 func (p *Pool[In, Out]) lostBy(call uint64, err error) error {
 	if !fromDriver(err) {
 		return nil

@@ -16,11 +16,11 @@ import (
 // serves again.
 //
 // When the last running call has returned, the Pool closes its replicas and calls open once. open
-// must create a new context, and a function that refers to new weights and kernels. It should first
-// close the old objects, because a driver may allow new contexts only after the lost one is gone.
-// Graphs release their context a moment after they are closed, so open may have to retry for about
-// a second. The Pool then creates its replicas again. open runs on its own goroutine and must not
-// use the Pool.
+// must return a new context, and a function that refers to weights and kernels of that context. It
+// should first close the old objects, because a driver may allow new contexts only after the lost
+// one is gone. Graphs release their context a moment after they are closed, so open may have to
+// retry for about a second. The Pool then creates its replicas again. open runs on its own
+// goroutine and must not use the Pool.
 //
 // If open fails, or its context is also lost, the Pool does not try again, and all calls return a
 // LostError with the reason. Driver 580 allows no new context after a kernel failed, so the process
@@ -33,7 +33,7 @@ func WithRestart[In, Out any](apart time.Duration, open func() (*driver.Context,
 	return func(o *options) { o.restart, o.apart = open, apart }
 }
 
-// device is what a restart replaces.
+// device is the state that a restart replaces.
 type device[In, Out any] struct {
 	c *driver.Context
 	f callable.Func[In, Out]
@@ -73,8 +73,8 @@ func (a *admission) planRestart() {
 	}
 }
 
-// over returns an error for a call that is not served because the Pool was closed, or because the
-// context was lost after the call arrived.
+// over returns the error for a call that will not be served. The reason is that the Pool was
+// closed, or that the context was lost after the call arrived.
 func (a *admission) over() error {
 	if a.restarting && !a.closed {
 		a.stats.Refused.Lost++
@@ -102,7 +102,7 @@ func (a *admission) endRestart(slots []*slot, err error) {
 		a.restarted = time.Now()
 		a.stats.Restarts++
 	} else {
-		final := *a.lost // a copy, because calls have the old value
+		final := *a.lost // a copy, because calls have returned the old value
 		final.Restarting, final.Restart = false, err
 		a.lost = &final
 		a.stats.LastLoss = a.lost

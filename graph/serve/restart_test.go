@@ -408,7 +408,7 @@ func TestRestartOptionsThatCannotWork(t *testing.T) {
 }
 
 // Each driver call from a loss to the first call after the restart fails once. Afterwards the Pool
-// must serve or return a LostError with the reason, and nothing may be left open.
+// must serve or return a LostError with the reason, and no object may be open.
 func TestEveryCallOfARestartMayFail(t *testing.T) {
 	e := recovering()
 	lib := faulty.Wrap(e)
@@ -468,7 +468,7 @@ func TestEveryCallOfARestartMayFail(t *testing.T) {
 		}
 		left := len(e.Leaks()) - known
 		known += left
-		if most := map[bool]int{true: 2}[strings.HasPrefix(symbol, "cuCtx")]; left > most { // for the reason given at notMade
+		if most := map[bool]int{true: 2}[strings.HasPrefix(symbol, "cuCtx")]; left > most { // for the reason given in the comment on notMade
 			t.Errorf("call %d (%s) failed and left %d of %v, the error was: %v", i+1, symbol, left, e.Leaks(), err)
 		}
 	}

@@ -41,9 +41,9 @@ import (
 //
 // # Order
 //
-// Calls of the same priority are served in order of arrival. Calls of higher priority go first, but
-// of any eight replicas that become free for waiting calls, one goes to the call that has waited
-// longest. So a call that finds n others waiting is overtaken at most 7(n+1) times.
+// Calls of the same priority are served in order of arrival. Calls of higher priority go first.
+// However, of any eight replicas that become free for waiting calls, at least one goes to the call
+// that has waited longest. So a call that finds n others waiting is overtaken at most 7(n+1) times.
 //
 // # Cancellation
 //
@@ -66,7 +66,7 @@ type Pool[In, Out any] struct {
 	latency latency // latency of calls that returned no error
 
 	shapes  []In  // one input of each prepared shape; guarded by a.mu
-	version int   // number of changes of shapes
+	version int   // number of times that shapes was changed
 	users   []int // number of replicas for each of the arenas; guarded by a.mu
 
 	preparing sync.Mutex // locked by Prepare
@@ -79,7 +79,7 @@ type Pool[In, Out any] struct {
 // Stats describes a Pool. Counts begin with New.
 type Stats struct {
 	Replicas   int
-	Busy       int // replicas in use, including those whose cancelled call has not ended
+	Busy       int // replicas in use, including those where the work of a cancelled call has not ended
 	Queued     int // calls that wait for a replica
 	MostQueued int // largest value of Queued
 
@@ -95,10 +95,10 @@ type Stats struct {
 	BuildError   error  // error of the last failed attempt
 
 	Restarts uint64 // new contexts after a loss; see WithRestart
-	LastLoss error  // the latest *LostError, also after a restart
+	LastLoss error  // the latest *LostError, kept even after a restart
 
-	MeanCall time.Duration // recent mean time for which a call occupied its replica, including use
-	Longest  time.Duration // time for which the oldest call in progress has occupied its replica
+	MeanCall time.Duration // recent mean time that a call occupied its replica, including the use function
+	Longest  time.Duration // time that the oldest call in progress has occupied its replica
 
 	// Counts of all replicas together, like those of callable.Stats.
 	Replayed    uint64 // calls that launched a graph
@@ -378,7 +378,7 @@ func (p *Pool[In, Out]) Close() error {
 	return closeErrors(errs)
 }
 
-// leave stores the first error of closing a replica that is created again, for Close to return.
+// leave stores the first error from closing a replica that was replaced. Close returns this error.
 func (p *Pool[In, Out]) leave(err error) {
 	if err != nil {
 		p.leftMu.Lock()

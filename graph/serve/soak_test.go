@@ -24,7 +24,7 @@ var errEnough = errors.New("enough")
 
 // Many callers use a small pool with random priorities, deadlines, cancellations, shapes and
 // failures, until Close. Every call must return once, with the right output or an expected error, and
-// the Stats must count it. No goroutine, thread, buffer or graph may be left.
+// the Stats must count it. No goroutine, thread, buffer or graph may remain.
 //
 //	PURECUDA_SERVE_SOAK_TIME=60s go test -v -race -run TestSoak$ ./graph/serve
 func TestSoak(t *testing.T) {
@@ -81,9 +81,9 @@ func TestSoak(t *testing.T) {
 }
 
 // threadsAllowed is the number of additional threads that the process may have after a soak. Go
-// never ends an idle thread, and starts another one while a goroutine is in a long native call. At
-// most the calls that run on replicas are in native calls at the same time, and a driver has
-// threads of its own. If each call or each caller left a thread behind, there would be hundreds.
+// never ends an idle thread, and starts another one while a goroutine is in a long native call.
+// Only the calls that run on replicas can be in native calls at the same time, and the driver has
+// its own threads. If each call or each caller left a thread behind, there would be hundreds.
 const threadsAllowed = 40
 
 // threads returns the number of threads of the process, or 0 if it is not known.

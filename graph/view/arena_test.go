@@ -14,8 +14,9 @@ import (
 	"github.com/purecuda/cuda/graph/view"
 )
 
-// decodeArena returns an arena with the plans of a decoder: batches of several sizes, whose graphs
-// use the same memory, an open result, and a shared plan.
+// decodeArena returns an arena with the plans of a decoder. There is one plan for each of several
+// batch sizes, and the graphs of these plans use the same memory. There are also a plan with an
+// open result and a shared plan.
 func (k *kit) decodeArena() *arena.Arena {
 	k.Helper()
 	const mib = 1 << 20

@@ -14,8 +14,8 @@ import (
 // it has none, its kernel's name (from CUDA 12.3 on). Equal snapshots produce equal drawings.
 //
 // A snapshot from Graph.Profile is drawn with the time of each node. WriteDOT marks the critical
-// path of the graph and of each child graph on that path. It also marks nodes that are disabled in
-// the snapshot's Exec.
+// path of the graph and of each child graph on that path. WriteDOT also marks nodes that are
+// disabled in the snapshot's Exec.
 //
 // For the driver's own drawing, with addresses and handles, see Graph.DriverDOT.
 func WriteDOT(w io.Writer, s *graph.Snapshot, opts ...Option) error {

@@ -57,7 +57,7 @@ func levels(s *graph.Snapshot) []int {
 }
 
 // order returns the indices of the nodes so that each node comes after its dependencies. It omits
-// nodes in a cycle, which a graph that runs cannot have.
+// nodes in a cycle, which cannot exist in a graph that runs.
 func order(s *graph.Snapshot) []int {
 	waits := make([]int, len(s.Nodes))
 	after := make([][]int, len(s.Nodes))
@@ -98,7 +98,7 @@ func leaves(s *graph.Snapshot) []int {
 	return ends(s, func(e graph.SnapshotEdge) int { return e.From })
 }
 
-// ends returns the indices of all nodes except those that end returns for an edge.
+// ends returns the indices of all nodes except those that the function end returns for some edge.
 func ends(s *graph.Snapshot, end func(graph.SnapshotEdge) int) (places []int) {
 	has := make([]bool, len(s.Nodes))
 	for _, e := range s.Edges {

@@ -29,8 +29,8 @@ type drawing struct {
 	details bool
 
 	onPath   map[*graph.SnapshotNode]bool
-	lineTo   map[*graph.SnapshotNode]*graph.SnapshotNode // for a node on a critical path, the next node
-	numLines int                                         // number of edges written so far, by which Mermaid numbers edges
+	lineTo   map[*graph.SnapshotNode]*graph.SnapshotNode // for each node on a critical path, the next node of that path
+	numLines int                                         // number of edges written so far, because Mermaid numbers edges in this order
 }
 
 func newDrawing(s *graph.Snapshot, opts []Option) (*drawing, error) {

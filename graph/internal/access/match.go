@@ -16,7 +16,7 @@ func (p *Sets) Declare(i uint32, list []driver.Access) {
 	p.declared[i] = append(p.declared[i], list...)
 }
 
-// Covers reports whether the set has an access with a nonzero address for argument i.
+// Covers reports whether the set has an access to a nonzero address in argument i.
 func (f Found) Covers(i int) bool {
 	for _, s := range f.uses() {
 		if int(s.arg) == i && s.addr != 0 {
@@ -72,7 +72,7 @@ func NewOrder(after [][]int) *Order {
 const BlockSize = 64 * 64
 
 // Reached returns a bit set for each vertex whose place is at least block. Bit i of the set is 1 if
-// the vertex at place block+i, within the block, is that vertex or has a path to it.
+// the vertex at place block+i is that vertex itself or has a path to it.
 func (o *Order) Reached(block int) [][BlockSize / 64]uint64 {
 	from := make([][BlockSize / 64]uint64, len(o.List)-block)
 	for i := range from {

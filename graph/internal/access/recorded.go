@@ -47,7 +47,7 @@ func (u *Recorded) IsLatest(l *driver.Launch) bool {
 // Empty reports whether no accesses were recorded.
 func (u *Recorded) Empty() bool { return u.sets == nil && len(u.bursts) == 0 }
 
-// GiveTo moves all sets to p.Loose, where they are matched to nodes lazily.
+// GiveTo moves all sets to p.Loose, which matches them to nodes lazily.
 func (u *Recorded) GiveTo(p *Sets) {
 	p.Loose = append(p.Loose, u.bursts...)
 	if u.sets != nil {

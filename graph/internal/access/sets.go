@@ -39,7 +39,7 @@ type Set struct {
 	version uint64 // launch.Block().Accesses when the set was stored
 	Kernel  *driver.Kernel
 	at      uint32 // index in spans
-	n, own  uint16 // n: number of spans; own: their capacity if only one node uses the set, otherwise 0
+	n, own  uint16 // n is the number of spans. own is their capacity if only one node uses the set, otherwise 0.
 }
 
 // Span is a driver.Access without the fields that are the same for all accesses of a kernel.

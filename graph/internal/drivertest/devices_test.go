@@ -294,8 +294,8 @@ func bothDevices(k, there *kit, rounds int) (err error) {
 	return nil
 }
 
-// aRound captures work of both devices. It begins on a stream of the first device and forks to a
-// stream of the second. Then it runs the graph and checks the result.
+// aRound captures work on both devices. The capture begins on a stream of the first device and
+// forks to a stream of the second. Then aRound runs the graph and checks the result.
 func aRound(k, there *kit, s, far *driver.Stream) (err error) {
 	a, err := driver.Alloc[uint32](k.C, elems)
 	if err != nil {

@@ -23,8 +23,8 @@ const (
 	ofHost    = "cuMemHostAlloc"
 )
 
-// An exchangeWay is a way to give other memory to a node of an executable graph. try returns the
-// result of the call, and refused is the result of an exchange that the driver cannot do.
+// An exchangeWay is a way to change the memory that a node of an executable graph uses. try returns
+// the result of the call. refused is the result if the driver does not support the exchange.
 type exchangeWay struct {
 	name    string
 	try     func(k *kit, old, other driver.CUdeviceptr) string
@@ -78,11 +78,11 @@ func (w exchangeWay) want(from, to string) string {
 	return w.refused
 }
 
-// This test tries each way to give other memory to a node of an executable graph, and prints a
-// table for each way. The rows are the kinds of memory before the exchange, and the columns are the
-// kinds afterwards. Each executable graph is used for one exchange. The emulator and a GPU with
-// driver 580 (CUDA 13.0) must refuse a copy's exchange between the two classes of memory, and
-// nothing else. The results of other drivers are only printed.
+// This test tries each way to change the memory that a node of an executable graph uses, and prints
+// a table for each way. The rows are the kinds of memory before the exchange, and the columns are
+// the kinds afterwards. Each executable graph is used for one exchange. The emulator and a GPU with
+// driver 580 (CUDA 13.0) must refuse to exchange a copy's memory between the two classes, and must
+// refuse nothing else. The results of other drivers are only printed.
 func TestWhichMemoryAnUpdateCanExchange(t *testing.T) {
 	t.Run("emulator", func(t *testing.T) {
 		k := newKit(t, gputest.Context(t, gputest.Emulator(t, emulator.Config{})))
@@ -184,7 +184,7 @@ func (k *kit) mapped() (p driver.CUdeviceptr) {
 	return p
 }
 
-// spare returns the operand of a copy that is not exchanged.
+// spare returns the copy operand that is not exchanged.
 func (k *kit) spare() driver.CUdeviceptr { return driver.CUdeviceptr(k.Memory().Ptr()) }
 
 // rawGraph is a graph with one node.

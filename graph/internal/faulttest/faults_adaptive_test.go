@@ -76,7 +76,8 @@ func failAdaptive(k *kit, adaptive func(*kit) []error, lib *faulty.Library, book
 	books.Again() // Usable may have opened objects
 }
 
-// bytesPerElement is the memory of affine: staged on the host and on the device, and the result.
+// bytesPerElement is the memory that affine uses per element: staged on the host and on the device,
+// and the result.
 const bytesPerElement = 3 * 4
 
 // adaptive makes eager and recorded calls of three shapes, with two variants, and returns the

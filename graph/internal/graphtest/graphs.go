@@ -37,7 +37,8 @@ func BeginInto(g *graph.Graph, s *driver.Stream, mode graph.Mode, deps ...graph.
 	return graph.Begin(s, mode, graph.WithTarget(g, deps...))
 }
 
-// EdgesOf returns a plain edge from each node in from to the node with the same index in to.
+// EdgesOf returns an edge without data from each node in from to the node with the same index in
+// to.
 func EdgesOf(from, to []graph.Node) []graph.Edge {
 	list := make([]graph.Edge, len(from))
 	for i := range list {
@@ -46,7 +47,7 @@ func EdgesOf(from, to []graph.Node) []graph.Edge {
 	return list
 }
 
-// DependOn makes n also run after others.
+// DependOn makes n also run after the other nodes.
 func DependOn(n graph.Node, others ...graph.Node) error {
 	list := make([]graph.Edge, len(others))
 	for i, o := range others {
@@ -98,7 +99,7 @@ func AlsoAfter(sc *graph.Scope, nodes ...graph.Node) error {
 	return sc.SetDependencies(append(now, After(nodes...)...)...)
 }
 
-// Sequence builds, without a capture, a graph of operations that run one after the other.
+// Sequence builds a graph node by node, without a capture. Its operations run one after the other.
 func Sequence(c *driver.Context, ops ...driver.Op) (*graph.Graph, error) {
 	g, err := graph.New(c)
 	if err != nil {

@@ -80,7 +80,7 @@ func (k *Kit) MemoryOf(v uint32) *driver.Buffer[uint32] {
 	return b
 }
 
-// Launch returns a launch of f, which is Plus or Times, on b with the operand v.
+// Launch returns a launch of f on b with the operand v. f is Plus or Times.
 func (k *Kit) Launch(f *driver.Kernel, b driver.Memory, v uint32) *driver.Launch {
 	k.Helper()
 	l, err := f.Prepare(Config, b, uint32(Elems), v)

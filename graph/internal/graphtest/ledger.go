@@ -11,11 +11,11 @@ import (
 	"github.com/purecuda/cuda/driver/emulator"
 )
 
-// Injected is the error code of injected failures. Nothing else in the tests returns it.
+// Injected is the error code that injected failures return. Nothing else in the tests returns it.
 const Injected = driver.CUDA_ERROR_ECC_UNCORRECTABLE
 
-// Ledger counts the open objects by the emulator's own list. Unlike the library's list, it also
-// contains objects whose handles the library has lost.
+// Ledger counts the open objects according to the emulator's own list. Unlike the library's list,
+// it also contains objects whose handles the library has lost.
 type Ledger struct {
 	E    *emulator.Emulator
 	Open map[string]int

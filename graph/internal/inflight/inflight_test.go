@@ -194,8 +194,8 @@ func (k *kit) closesWhileCapturing(mode graph.Mode, streamFirst bool) {
 	k.OK(errors.Join(captured.Close(), result.Close()))
 }
 
-// If the stream of a launch or of staged work is closed, the exec must continue in order on another
-// stream, even during a capture.
+// If the stream of a launch or of staged work is closed, the exec's next work must still run in
+// order on another stream, even during a capture.
 func TestAnExecOutlivesItsStreams(t *testing.T) {
 	each(t, func(k *kit) {
 		x, out, in := stageKit(k)
@@ -220,7 +220,7 @@ func TestAnExecOutlivesItsStreams(t *testing.T) {
 }
 
 // While a stream is being captured, the library must reject new work that has to run after earlier
-// work on that stream. An event recorded in that stream would draw the new work's stream into the
+// work on that stream. Recording an event in that stream would draw the new work's stream into the
 // capture. The earlier work must still be ordered before the next launch.
 func TestOrderAfterAStreamThatIsBeingCaptured(t *testing.T) {
 	each(t, func(k *kit) {
@@ -373,7 +373,7 @@ func TestClosingAnExecOfThePerThreadStream(t *testing.T) {
 }
 
 // If an exec is closed while a launch is in flight, no call waits for the launch, so the context
-// must report its errors.
+// must report the launch's errors.
 func TestContextReportsWhatFailsAfterAnExecIsClosed(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))

@@ -22,7 +22,7 @@ import (
 type LastWork struct {
 	Stream   *driver.Stream
 	retained bool // a reference keeps the stream alive
-	direct   bool // retained, and later work in it needs no further ordering
+	direct   bool // the stream is retained, and later work in it needs no further ordering
 	Recorded bool // the event was recorded after the work
 	event    *CompletionEvent
 }
@@ -30,7 +30,8 @@ type LastWork struct {
 // Follows reports whether later work in s runs after the work without further ordering.
 func (t *LastWork) Follows(s *driver.Stream) bool { return t.direct && t.Stream == s }
 
-// Move calls send, which enqueues work in s. If send succeeds, the LastWork is that work.
+// Move calls send, which enqueues work in s. If send succeeds, the LastWork then refers to that
+// work.
 //
 // The per-thread stream is a different stream on each thread. For it, Move creates the completion
 // event before the work and records it after the work, on the same thread.
@@ -91,7 +92,7 @@ func (t *LastWork) moved(s *driver.Stream, direct bool) {
 	t.Stream, t.retained, t.direct, t.Recorded = s, true, direct, false
 }
 
-// release releases the stream once its work has ended or is ordered before later work.
+// release releases the stream once its work has ended, or once later work is ordered after it.
 func (t *LastWork) release() {
 	if t.retained {
 		t.retained, t.direct = false, false
@@ -155,8 +156,8 @@ func (t *LastWork) HasEnded() (bool, error) {
 	return done, err
 }
 
-// IsIdle is like HasEnded, but if no event is recorded yet, it queries the stream. A newly recorded
-// event would not be complete immediately.
+// IsIdle is like HasEnded, but if no event is recorded yet, it queries the stream instead of
+// recording one. A newly recorded event would not be complete immediately.
 func (t *LastWork) IsIdle() (idle bool, err error) {
 	if t.Recorded {
 		return t.event.completed()

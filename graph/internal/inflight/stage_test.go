@@ -55,7 +55,7 @@ func TestStagingIsOrderedAcrossStreams(t *testing.T) {
 		for i := range 60 {
 			v := i % len(in)
 			k.OK(x.Stage(streams[i%3], in[0]))
-			k.OK(x.Stage(streams[i%2], in[v])) // the later of two staged copies applies
+			k.OK(x.Stage(streams[i%2], in[v])) // the last of several staged copies applies
 			k.OK(x.Launch(streams[(i+i/3)%3]))
 			want += 2 * uint32(v)
 		}

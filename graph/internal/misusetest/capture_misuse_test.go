@@ -14,8 +14,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// For each of CUDA's error codes about captures, misuse must return that code with a sentence on
-// its usual cause. Afterwards the streams must work.
+// For each of CUDA's error codes about captures, the misuse must return that code with a sentence
+// that states its usual cause. Afterwards the streams must work.
 func TestCaptureErrorsHaveNamesAndHints(t *testing.T) {
 	each(t, func(k *kit) {
 		d := k.C.Driver()

@@ -168,8 +168,8 @@ func TestWaitOfAnotherThreadIsForTheLaunch(t *testing.T) {
 	})
 }
 
-// Many goroutines make different calls on one graph and one exec. The calls must be serialised, and
-// each error must result from another goroutine's call.
+// Many goroutines make different calls on one graph and one exec. The calls must be serialised. A
+// call may fail only because of what another goroutine did.
 func TestGoroutinesOnOneGraphAndOneExec(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()

@@ -193,7 +193,7 @@ func (p *player) real(o *modelOp) driver.Op {
 	return op
 }
 
-// realLike returns a random operation that a node with operation old can be set to.
+// realLike returns a random operation to which a node with operation old can be set.
 func (p *player) realLike(old modelOp) (modelOp, driver.Op) {
 	for {
 		o := p.like(old)

@@ -57,15 +57,15 @@ func Join(errs []error) error {
 // and the context works.
 func IsKernelFault(err error) bool {
 	if err == nil {
-		return false // checked before the variables below are allocated, because they escape
+		return false // checked first, so that the variables below, which escape, are not allocated without need
 	}
 	var fault *driver.KernelFault
 	var other *driver.Error
 	return errors.As(err, &fault) && !errors.As(err, &other)
 }
 
-// IgnoreFault returns the error of a wait that only protects host memory. A kernel fault is not
-// lost, because another wait for the same stream returns it.
+// IgnoreFault removes kernel faults from the error of a wait that only protects host memory. A
+// kernel fault is not lost, because another wait for the same stream returns it.
 func IgnoreFault(err error) error {
 	if IsKernelFault(err) {
 		return nil
@@ -83,7 +83,7 @@ func OtherDriver(c *driver.Context, what any, of *driver.Context) error {
 	return Invalid("%v belongs to another driver, %s", what, of.Device().Driver().Library().Name())
 }
 
-// OtherContext returns an error if of is a different context than c. Two Contexts with the same
+// OtherContext returns an error if of and c are different contexts. Two Contexts with the same
 // driver context count as the same.
 func OtherContext(c *driver.Context, what any, of *driver.Context) error {
 	if c == of {

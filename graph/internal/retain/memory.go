@@ -30,7 +30,7 @@ func (o *References) HoldsFor(node uint32, refs []life.Ref) bool {
 // references, which retain the buffers.
 type Memory struct {
 	Allocs []life.GraphMemory
-	Frees  []life.GraphMemory // including memory of other graphs
+	Frees  []life.GraphMemory // also lists memory of other graphs
 }
 
 func (m *Memory) clone() *Memory {

@@ -16,9 +16,9 @@ import (
 // References are the objects, called things below, that the parameters of a graph's nodes refer to.
 // Each thing is retained once, and References track which nodes use it.
 //
-// Graphs and Execs share one value until one of them changes it (Share, Writable). The caller holds
-// the lock of the graph or Exec that it changes. The tables consist of indices, so adding a node
-// costs a few comparisons and stores, and the garbage collector has little to scan.
+// Graphs and Execs share one value until one of them changes it (Share, Writable). The caller must
+// hold the lock of the graph or Exec that it changes. The tables consist of indices, so adding a
+// node costs a few comparisons and stores, and the garbage collector has little to scan.
 type References struct {
 	sharers atomic.Int32
 
@@ -44,7 +44,7 @@ type References struct {
 type entry struct {
 	Reference
 	uses  int32
-	loose bool // one of the uses belongs to no particular node
+	loose bool // one of the uses is not assigned to a particular node
 }
 
 // Reference retains one thing. At most one field is set. In an empty slot, none is set.
@@ -264,10 +264,10 @@ func (o *References) SetOf(node uint32) uint32 {
 	return o.Nodes[node]
 }
 
-const noSet = ^uint32(0) // for unknown nodes
+const noSet = ^uint32(0) // returned for unknown nodes
 
 // hasAll reports whether all refs are open and already retained here. It checks only the slots that
-// their hints name.
+// the hints in their lifetimes name.
 func (o *References) hasAll(refs []life.Ref) bool {
 	for _, r := range refs {
 		l := r.Lifetime()

@@ -56,8 +56,8 @@ func (r *Ring[T]) add(c *driver.Context, to *driver.Buffer[T], i int) error {
 	return nil
 }
 
-// Send copies v to the device in the stream order of on. If all slots are in flight, it waits for
-// the oldest.
+// Send copies v to the device, in stream order on the stream on. If all slots are in flight, it
+// waits for the oldest.
 func (r *Ring[T]) Send(on *driver.Stream, v T) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -54,8 +54,8 @@ func (u *Turn) Settle(s *driver.Stream) error {
 	return u.last.Settle()
 }
 
-// LetLaunch calls launch, which launches the executable graph of tie. The caller holds the turn, and
-// no one else launches that executable graph. tie may be nil.
+// LetLaunch calls launch, which launches the executable graph of tie. The caller must hold the turn,
+// and nothing else may launch that executable graph. tie may be nil.
 func (t *Tie) LetLaunch(tie *Tie, launch func() error) error {
 	if tie == nil || tie.turn != t.turn {
 		return launch()
@@ -65,7 +65,8 @@ func (t *Tie) LetLaunch(tie *Tie, launch func() error) error {
 	return launch()
 }
 
-// Release ends a Hold. worked tells whether the holder enqueued work that counts as a launch of t.
+// Release ends a Hold. worked reports whether the holder enqueued work that counts as a launch of
+// t.
 func (t *Tie) Release(worked bool) {
 	defer t.turn.mu.Unlock() // runs even if the Watcher panics
 	if worked {

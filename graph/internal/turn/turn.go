@@ -58,10 +58,10 @@ type Turn struct {
 
 	members sync.Mutex
 	ties    []*Tie
-	left    int // number of ties that have left
+	left    int // number of ties that have left and are not forgotten yet
 }
 
-// mostLeft is the number of ties that may have left before they are forgotten.
+// mostLeft is the largest number of ties that may have left without being forgotten.
 const mostLeft = 32
 
 // A Watcher is notified of launches. Launched is called after a launch was enqueued, but before the
@@ -170,8 +170,9 @@ func (t *Tie) Uses() []*Memory {
 	return t.memory
 }
 
-// Launch calls send, which launches the executable graph in s. If the latest launch is one of
-// another executable graph and may still run on another stream, Launch first makes s wait for it.
+// Launch calls send, which launches the executable graph in s. If the latest launch is that of
+// another executable graph and may still be running on another stream, Launch first makes s wait
+// for it.
 func (t *Tie) Launch(s *driver.Stream, send func() error) error {
 	u := t.turn
 	if !t.held {
@@ -338,7 +339,7 @@ func (u *Turn) prune() {
 	if left == nil || u.Live == nil {
 		return
 	}
-	live := u.Live() // taken first, because memory allocated later can only be written later
+	live := u.Live() // read first, because memory allocated later can only be written later
 	u.members.Lock()
 	defer u.members.Unlock()
 	for _, m := range live {
@@ -388,8 +389,8 @@ func (u *Turn) Graphs(p *Plan) (n int) {
 	return n
 }
 
-// OverlapError is the error of a launch that was refused because a graph of another plan may still
-// run in the same memory.
+// OverlapError reports a launch that was refused because a graph of another plan may still run in
+// the same memory.
 type OverlapError struct {
 	Plan    string // plan of the launch
 	Running string // plan of the graph that may still run

@@ -51,7 +51,8 @@ func TestTiesThatLeftAreForgotten(t *testing.T) {
 				if a, b := all.Written(m.all), some.Written(m.some); a != b {
 					t.Fatalf("step %d: memory was written at %d, want %d", step, b, a)
 				}
-				// Several plans may have overwritten the memory, so only that there is one must match.
+				// Several plans may have overwritten the memory, so the test only compares whether
+				// there is one.
 				if a, b := all.Overwritten(m.all), some.Overwritten(m.some); (a == nil) != (b == nil) {
 					t.Fatalf("step %d: memory was overwritten by %v, want %v", step, b, a)
 				}
