@@ -30,7 +30,7 @@ func (f *failure) Error() string { return f.msg }
 
 func (f *failure) Unwrap() error { return f.code }
 
-// Apply passes to to every option that is not nil.
+// Apply calls every option that is not nil with the argument to.
 func Apply[Option ~func(T), T any](options []Option, to T) {
 	for _, o := range options {
 		if o != nil {

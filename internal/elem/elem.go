@@ -113,7 +113,7 @@ func goPointer(t reflect.Type, path string) (string, reflect.Type) {
 	return "", nil
 }
 
-// invalid is the error of a type or a length that is not allowed in device memory. It matches
+// invalid is the error for a type or a length that is not allowed in device memory. It matches
 // CUDA_ERROR_INVALID_VALUE.
 type invalid struct{ text string }
 

@@ -122,7 +122,7 @@ func cofactor(x *big.Float, wp uint) *big.Float {
 	return at(wp).Sqrt(round(wp, d))
 }
 
-// quadrant returns the angle of the point (x, y) for an angle between -π/2 and π.
+// quadrant returns the angle of the point (x, y). The angle must be between -π/2 and π.
 func quadrant(y, x *big.Float) *big.Float { return Atan2(y, x) }
 
 // Atan2 returns the angle of the point (x, y), which must not be the origin.

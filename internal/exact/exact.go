@@ -12,7 +12,7 @@ import (
 	"sync"
 )
 
-// guard is the number of bits by which intermediate results are longer than the final result.
+// guard is the number of extra bits that intermediate results have.
 const guard = 40
 
 var (
@@ -31,7 +31,7 @@ func round(prec uint, x *big.Float) *big.Float { return at(prec).Set(x) }
 // scale returns x·2^n.
 func scale(x *big.Float, n int) *big.Float { return at(x.Prec()).SetMantExp(x, n) }
 
-// exponent returns the e for which 2^(e-1) <= |x| < 2^e, and a small number for zero.
+// exponent returns the e for which 2^(e-1) <= |x| < 2^e. For zero, it returns a small number.
 func exponent(x *big.Float) int {
 	if x.Sign() == 0 {
 		return -1 << 30
@@ -94,7 +94,7 @@ func atanhSeries(s *big.Float) *big.Float {
 	}
 }
 
-// nearest returns the integer next to x.
+// nearest returns the integer nearest to x.
 func nearest(x *big.Float) *big.Int {
 	half := New(x.Prec(), 0.5)
 	if x.Sign() < 0 {

@@ -32,7 +32,7 @@ type Call struct {
 	Symbol string // name passed to Lookup, such as cuMemAlloc_v2
 	Result uint32 // result that the caller received
 	Failed bool   // the library caused the failure
-	Stack  string // of the goroutine that made the call, if Failed
+	Stack  string // stack of the goroutine that made the call; set only if Failed
 }
 
 // rule selects the call that fails, and its result.
@@ -129,9 +129,9 @@ func (l *Library) call(symbol string, p *loader.Proc, a loader.Args) uintptr {
 	return r
 }
 
-// next decides about a call: whether it must fail, whether it counts, the result of a failure, and
-// the function to run first. It records a failure immediately, so that Stop reports the failure
-// even if the call has not returned.
+// next decides how to handle a call: whether the call must fail, whether it counts, which result a
+// failure returns, and which function runs first. It records a failure immediately, so that Stop
+// reports the failure even if the call has not returned.
 func (l *Library) next(symbol string) (fail, counted bool, result uint32, before func(string)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -14,7 +14,7 @@ const CheckRaces = "PURECUDA_CHECK_RACES"
 
 // races holds the races that a test expects from its emulators.
 type races struct {
-	expected func(f emulator.Finding) bool // nil: none
+	expected func(f emulator.Finding) bool // nil if no race is expected
 }
 
 // racesOf maps the name of each test that uses an emulator to its races.
@@ -35,8 +35,8 @@ func ExpectRace(t testing.TB, is func(f emulator.Finding) bool) {
 	t.Fatal("a race is already expected: one function must cover all expected races")
 }
 
-// watchRaces makes the test fail when it ends if a kernel on emu had an unexpected race, or no race
-// where one was expected.
+// watchRaces makes the test fail when it ends if a kernel on emu had an unexpected race, or if an
+// expected race did not occur.
 func watchRaces(t testing.TB, emu *emulator.Emulator) {
 	known, _ := racesOf.LoadOrStore(t.Name(), new(races))
 	r := known.(*races)

@@ -25,7 +25,7 @@ func left(mode, tid int) bool {
 }
 
 // After some threads of a block have faulted, a barrier without a thread count must wait only for
-// the other threads, and a barrier reduction must count only those.
+// the other threads, and a barrier reduction must count only those other threads.
 func TestBarriersDoNotWaitForThreadsThatFaulted(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		k := kernel(t, load(t, c, "sync"), "meet")

@@ -14,8 +14,8 @@ import (
 
 // Two launches of one module fault at the same time. When the first launch ends, a thread of the
 // second one has claimed the slot and is still writing its record. The wait for the first launch
-// must return that fault, because its own threads have failed, too. The test writes the record
-// itself.
+// must return that fault, because threads of the first launch have failed as well. The test itself
+// writes the record.
 func TestWaitForARecordThatIsBeingWritten(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		m := load(t, c, "index")

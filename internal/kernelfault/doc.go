@@ -28,11 +28,11 @@
 // line and the column are decimal.
 //
 // A failing thread traps if __purecuda_fault is 0. Otherwise it reads the epoch e (ld.volatile) and
-// claims the slot: with an atomic maximum, it raises __purecuda_claim to e+1. The thread that has
-// raised it writes the record, then flag = e+1, then summary = 1. It executes membar.sys before,
-// between and after the last two stores. A thread that comes too late to raise it stores the value
-// that it found there in claimed, then summary = 1, with membar.sys between and after the stores.
-// Every failing thread then exits.
+// claims the slot: with an atomic maximum, it raises __purecuda_claim to e+1. The thread that raised it
+// writes the record, then flag = e+1, then summary = 1. This thread executes membar.sys before, between
+// and after the last two stores. A thread that is too late to raise __purecuda_claim stores the value
+// that it found there in claimed. It then stores summary = 1. It executes membar.sys between and after
+// these stores. Every failing thread then exits.
 //
 // The host clears the summary before it reads the slots. If the flag of a fault is not visible by
 // then, the thread will set the summary again afterwards. After the host has read a record, it sets

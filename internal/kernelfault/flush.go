@@ -18,7 +18,7 @@ func Flush() error { return flush() }
 // C library, no driver written in C can be loaded, so there is nothing to flush.
 var standardOutput = sync.OnceValue(openStandardOutput)
 
-// file is a C FILE and the function that flushes it. fflush(NULL) would flush it, too, but locks
+// file is a C FILE and the function that flushes it. fflush(NULL) would also flush it, but it locks
 // every FILE. It would therefore wait for a C thread that is reading from its standard input.
 type file struct {
 	fflush loader.Proc // zero if there is no C library

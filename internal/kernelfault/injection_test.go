@@ -40,7 +40,7 @@ func TestFailingDriverCalls(t *testing.T) {
 		case !launched && err == nil:
 			t.Errorf("%s (call %d) failed, and the load returned no error", failed.Symbol, n)
 		}
-		_ = s.Wait(context.Background()) // if the failing call was that of the wait, this wait returns the fault
+		_ = s.Wait(context.Background()) // if the failing call belonged to the first wait, this wait returns the fault
 		if launched, err := faultFlow(c, s, out, text); !launched || !errors.As(err, &f) || f.Line != 17 {
 			t.Errorf("after %s (call %d) had failed, the flow returned %v", failed.Symbol, n, err)
 		}

@@ -8,7 +8,7 @@ import (
 )
 
 // memory is the page-locked memory of a context: the summary word, the slots and a staging area for
-// copies. It has its own stream, because copies in the legacy stream would wait for the work of
+// copies. It has its own stream, because copies in the legacy stream would wait for work in
 // blocking streams and would invalidate their captures.
 type memory struct {
 	pages   []unsafe.Pointer

@@ -26,7 +26,7 @@ type printer struct {
 	closed bool
 }
 
-// Print prints the text of kernels that have ended and reports true, if a loaded module may print.
+// If a loaded module may print, Print prints the text of kernels that have ended, and returns true.
 // Otherwise it does nothing. It passes errors to note instead of returning them, because the work
 // that was waited for has succeeded.
 func (s *State) Print() bool {

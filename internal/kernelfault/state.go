@@ -23,7 +23,7 @@ type Record struct {
 type State struct {
 	d     *cu.Driver // bound to the context and guarded
 	error func(*Record) error
-	note  func(error) // for errors that no call can return
+	note  func(error) // receives errors that no call can return
 
 	summary atomic.Pointer[atomic.Uint32] // in page-locked memory; nil until a module with checks is loaded
 	// taken is twice the number of faults read so far, plus 1 while a goroutine is reading faults.
@@ -174,7 +174,7 @@ func (s *State) takeAll() {
 
 // maxEmpty limits how often takeAll tries again after it has found no fault. It tries again because
 // a kernel without the fence between its last two stores may have set the summary before the flag.
-// It gives up eventually because Drain may already have read the fault.
+// It gives up after maxEmpty attempts, because Drain may already have read the fault.
 const maxEmpty = 8
 
 // take reads the fault of a slot, if there is one. The caller must hold s.mu.
@@ -210,7 +210,7 @@ func (x *Slot) raised() uint32 {
 	}
 }
 
-// maxWriting limits how long a wait waits for a thread to write its record. That normally takes
+// maxWriting limits how long a wait lets a thread write its record. Writing normally takes
 // microseconds.
 const maxWriting = time.Second
 

@@ -62,8 +62,8 @@ func poll(query func() (bool, error)) error {
 	}
 }
 
-// A wait for an Exec on the per-thread stream does not wait for the stream. It must return the
-// fault nevertheless.
+// A wait for an Exec on the per-thread stream does not wait for the stream. The wait must still
+// return the fault.
 func TestExecWithoutAStreamReturnsAFault(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		k := kernel(t, load(t, c, "index"), "index")
@@ -77,7 +77,7 @@ func TestExecWithoutAStreamReturnsAFault(t *testing.T) {
 	})
 }
 
-// A cancelled wait must leave the fault to the next wait and must not disturb the work.
+// A cancelled wait must leave the fault for the next wait to report, and must not disturb the work.
 func TestCancelledWaitLeavesTheFault(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		k := kernel(t, load(t, c, "index"), "index")

@@ -292,7 +292,8 @@ func operandClass(t types.Type) string {
 	return "pointer"
 }
 
-// rangeClass is like shape, but includes the number of values that a range over a function yields.
+// rangeClass is like shape, but for a range over a function it includes the number of values that
+// the function yields.
 func rangeClass(t types.Type) string {
 	if sig, ok := t.Underlying().(*types.Signature); ok && sig.Params().Len() == 1 {
 		if yield, ok := sig.Params().At(0).Type().Underlying().(*types.Signature); ok {

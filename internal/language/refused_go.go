@@ -1,6 +1,6 @@
 package language
 
-// RefusedGo contains calls of functions of the Go distribution that the compiler rejects. For each
+// RefusedGo contains calls, rejected by the compiler, to functions in the Go distribution. For each
 // of them, the compiler reports one error at the call.
 var RefusedGo = []Refusal{
 	{Imports: "fmt", Code: "/**/fmt.Println(n)", Error: "fmt.Println is not available in kernels: use gpu.Printf"},

@@ -38,7 +38,7 @@ func fromGo(t *testing.T) func(path string) (go2ptx.Package, error) {
 	}
 }
 
-// For each call of a function of the Go distribution, the compiler must report exactly one error,
+// For each call to a function in the Go distribution, the compiler must report exactly one error,
 // at the call in the kernel.
 func TestRefusedGoCalls(t *testing.T) {
 	source := fromGo(t)

@@ -69,8 +69,8 @@ func Table() ([]Row, []Kernel, error) {
 	return rows, list, errors.Join(errs...)
 }
 
-// fewest returns the index of the most specific element with the given key, which is the one with
-// the fewest keys.
+// fewest returns the index of the most specific element with the given key, that is, the element
+// with the fewest keys.
 func fewest[T any](list []T, k Key, keys func(T) map[Key]bool) int {
 	best := -1
 	for i, x := range list {

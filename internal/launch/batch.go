@@ -12,9 +12,9 @@ import (
 // is meant for programs that capture each step anew.
 //
 // The call blocks remain after a run. The next launch at the same index usually has the same kernel
-// and configuration, so only its arguments must be stored. Add copies the arguments, so a launch
-// may be changed and added again. Only one goroutine at a time may use a Batch. Package graph uses
-// it for Scope.Burst.
+// and configuration, so Add then stores only the launch's arguments. Add copies the arguments, so a
+// launch may be changed and added again. Only one goroutine at a time may use a Batch. Package
+// graph uses it for Scope.Burst.
 type Batch struct {
 	d      *cu.Driver
 	stream cu.CUstream

@@ -49,7 +49,7 @@ type Slot struct {
 	Typ  Type // type of the latest argument; other values of this type need no check
 	Form Form
 	Mem  int     // index in Block.Mem, or -1 if there is none
-	Mode uint8   // how the kernel accesses the memory; 0: not declared
+	Mode uint8   // how the kernel accesses the memory; 0 if not declared
 	Elem uintptr // size of an element, if the argument is a slice: see driver.Param
 }
 
@@ -98,9 +98,10 @@ func TypeOf(t reflect.Type) Type {
 	return Type((*[2]unsafe.Pointer)(unsafe.Pointer(&t))[1])
 }
 
-// Pack moves the data that a graph node reads into one block of as few cache lines as possible: the
-// parameters, the addresses of the arguments and the arguments. The returned parameters are a
-// snapshot. The arguments remain shared with the launch as long as only SetArg changes the launch.
+// Pack moves the data that a graph node reads into one block of as few cache lines as possible. The
+// data are the parameters, the addresses of the arguments, and the arguments themselves. The
+// returned parameters are a snapshot. The arguments remain shared with the launch as long as only
+// SetArg changes the launch.
 func (b *Block) Pack() *cu.CUDA_KERNEL_NODE_PARAMS {
 	if b == nil {
 		return nil
@@ -168,7 +169,7 @@ func IsWord(size uintptr) bool { return size == 4 || size == 8 }
 
 // Mark is a snapshot of an argument and of the launch's references.
 type Mark struct {
-	at      *uint64 // nil: the argument is too large to compare
+	at      *uint64 // nil if the argument is too large to compare
 	word    uint64
 	version uint32
 }

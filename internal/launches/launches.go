@@ -22,7 +22,7 @@ type Launch struct {
 // Do launches a kernel through its launcher, with all arguments.
 type Do func(on driver.Doer) error
 
-// All returns the launches of all kernels, by file and in source order.
+// All returns the launches of all kernels, ordered by file and then as in the source.
 func All() []Launch { return table }
 
 // In loads the kernel in a context. It returns the kernel, a configuration, and a function that

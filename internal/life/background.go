@@ -10,7 +10,7 @@ import (
 type Background struct {
 	mu   sync.Mutex
 	n    int
-	idle chan struct{} // closed when n becomes 0; nil: no goroutine waits
+	idle chan struct{} // closed when n becomes 0; nil if no goroutine waits
 }
 
 // Begin adds one goroutine to the count.
@@ -50,8 +50,8 @@ func (b *Background) Wait(patience time.Duration) {
 	}
 }
 
-// Go runs fn on a goroutine that Driver.Close waits for. fn may wait for the GPU to release
-// references of an object, and must return once the GPU's work has ended.
+// Go runs fn on a goroutine that Driver.Close waits for. fn may wait until the GPU no longer uses
+// an object, and must return once the GPU's work has ended.
 func (l *Lifetime) Go(fn func()) {
 	if fn == nil {
 		return

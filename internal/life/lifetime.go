@@ -61,7 +61,7 @@ type Lifetime struct {
 	handle  uint64
 	home    *Home
 	parent  *Lifetime
-	destroy Destroyer // nil: there is no driver object to destroy
+	destroy Destroyer // nil if there is no driver object to destroy
 	stack   []uintptr // where the object was created; nil unless a leak hook is set
 }
 

@@ -13,7 +13,7 @@ import (
 type Binary64 struct {
 	Name string
 	F    func(x, y float64) float64
-	// Std has the right result where it is a NaN, infinite or zero. If Exact is nil, Std is always
+	// Std is right where its result is a NaN, infinite or zero. If Exact is nil, Std is always
 	// right.
 	Std func(x, y float64) float64
 	// Exact is only called for finite, nonzero arguments. It returns nil where Std is right.
@@ -88,7 +88,7 @@ func hypot(x, y *big.Float) *big.Float {
 func DrawPair64(r *rand.Rand) (x, y float64) {
 	x = Draw64(r)
 	switch r.IntN(6) {
-	case 0: // for which a power is likely to be finite
+	case 0: // arguments for which a power is likely to be finite
 		return math.Abs(x), (2*r.Float64() - 1) * 760 / math.Log(math.Abs(x))
 	case 1:
 		return x, float64(r.IntN(200) - 100)

@@ -104,7 +104,7 @@ func DrawPair32(r *rand.Rand) (x, y float32) {
 	switch r.IntN(8) {
 	case 0:
 		return math.Float32frombits(r.Uint32()), math.Float32frombits(r.Uint32())
-	case 1, 2: // for which a power is likely to be finite
+	case 1, 2: // arguments for which a power is likely to be finite
 		x = math.Float32frombits(r.Uint32() >> 1)
 		return x, float32((2*r.Float64() - 1) * 106 / math.Log(float64(x)))
 	case 3:

@@ -12,7 +12,7 @@ import (
 type Unary64 struct {
 	Name string
 	F    func(float64) float64
-	// Std has the right result where it is a NaN, infinite or zero.
+	// Std is right where its result is a NaN, infinite or zero.
 	Std   func(float64) float64
 	Exact func(*big.Float) *big.Float // nil if Std is always right
 	// Bound is the documented error bound in ulps.
@@ -85,7 +85,7 @@ func (f Unary64) Error(x float64) float64 {
 // precision is sufficient to measure the errors of float64 results.
 const precision = 96
 
-// class returns 0 if the numbers are equal, or almost equal and neither is special.
+// class returns 0 if the numbers are equal, or if they are almost equal and neither is special.
 func class(got, want float64) float64 {
 	switch {
 	case got != got && want != want, math.Float64bits(got) == math.Float64bits(want):
@@ -103,7 +103,8 @@ func inverse(f func(*big.Float) *big.Float) func(*big.Float) *big.Float {
 	}
 }
 
-// sinPi returns the sine of π·x where it is zero or a NaN, and some other number elsewhere.
+// sinPi returns the sine of π·x where the sine is zero or a NaN. Elsewhere it returns an arbitrary
+// nonzero number.
 func sinPi(x float64) float64 {
 	switch {
 	case x-x != 0:
@@ -114,7 +115,8 @@ func sinPi(x float64) float64 {
 	return 2
 }
 
-// cosPi returns the cosine of π·x where it is zero or a NaN, and some other number elsewhere.
+// cosPi returns the cosine of π·x where the cosine is zero or a NaN. Elsewhere it returns an
+// arbitrary nonzero number.
 func cosPi(x float64) float64 {
 	switch {
 	case x-x != 0:

@@ -95,7 +95,7 @@ func sameCode(t *testing.T, original, printed map[string][]byte) {
 
 // assemble assembles text for arch and returns the code and data by section. For an arch older than
 // sm_52 it uses sm_52, the oldest arch that CUDA 11.8 does not deprecate. The order of symbols
-// depends on the lines of their declarations.
+// depends on the lines on which they are declared.
 func assemble(t *testing.T, ptxas, arch, text string, flags ...string) (map[string][]byte, error) {
 	t.Helper()
 	if n, err := strconv.Atoi(strings.TrimPrefix(arch, "sm_")); err == nil && n < 52 {

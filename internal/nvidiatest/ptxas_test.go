@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// NVIDIA's assembler must accept every PTX file of the repository for the file's own target.
+// NVIDIA's assembler must accept every PTX file in the repository when it assembles the file for
+// its own target.
 func TestNVIDIAAssemblerTakesEveryPTXFile(t *testing.T) {
 	ptxas := part(t, "toolkit/usr/bin/ptxas")
 	root, err := filepath.Abs("../..")

@@ -17,7 +17,7 @@ import (
 // Instance is an instruction of one form, in a module that package isa accepts.
 type Instance struct {
 	Opcode string   // opcode with all modifiers and types
-	Chosen []string // its modifiers and types, and the optional modifiers that it omits
+	Chosen []string // its modifiers and types, and the optional modifiers that it leaves out
 	Text   string   // the module
 }
 
@@ -104,7 +104,7 @@ type variant struct {
 var variants = []variant{{false, ""}, {true, ""}, {false, "|%p1"}, {true, "|%p1"}}
 
 // modifierSets returns the set with only the required modifiers, each set that differs from it in
-// one place, and the set with every place filled.
+// one modifier, and the set with a modifier in every place.
 func modifierSets(places []isa.Place) []modifiers {
 	base := func(change int, to string, all bool) (out modifiers) {
 		for i, p := range places {
@@ -258,9 +258,9 @@ func operand(o isa.Operand, types []string, vector, k int, constant string) stri
 // Missing is a form that package isa accepts but the emulator does not execute.
 type Missing struct {
 	Form     string // form in the notation of the PTX ISA
-	Operands string // operands, if another form differs only in them
-	Only     string // affected instructions; empty: all
-	Why      string // feature that the emulator lacks; empty: the form itself
+	Operands string // operands, if another form differs only in its operands
+	Only     string // affected instructions; empty if all are affected
+	Why      string // feature that the emulator lacks; empty if it lacks the form itself
 }
 
 func (m Missing) String() string {

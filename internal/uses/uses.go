@@ -136,8 +136,8 @@ func (*Access) piece(start, size, lo, hi uint64) (from, to uint64, ok bool) {
 }
 
 // SetRows makes a an access to a box of the given number of layers, each with rows of width bytes.
-// A box without gaps becomes a range. pitch is the number of bytes from one row to the next, and
-// layer from one layer to the next.
+// A box without gaps becomes a range. pitch is the number of bytes from one row to the next. layer
+// is the number of bytes from one layer to the next.
 func (a *Access) SetRows(width, pitch, rows, layer, layers uintptr) {
 	if a == nil {
 		return

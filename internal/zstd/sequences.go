@@ -30,10 +30,9 @@ type lengthCode struct {
 var literalCodes, matchCodes = lengthCodes(0, 16, []int{1, 1, 1, 1, 2, 2, 3, 3, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}),
 	lengthCodes(3, 32, []int{1, 1, 1, 1, 2, 2, 3, 3, 4, 4, 5, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16})
 
-// lengthCodes builds a table of lengths. The first plain codes have no extra bits, and their
-// lengths begin at least. They are followed by one code for each number of bits in extra, which
-// begins where the previous code ends. Codes with 6 or more extra bits begin at a power of two
-// above least.
+// lengthCodes builds a table of lengths. The lengths of the first codes, plain in number, have no
+// extra bits and count up from least. One code for each element of extra follows, which begins
+// where the previous code ends. But a code with n >= 6 extra bits begins at least + 2^n.
 func lengthCodes(least uint32, plain int, extra []int) []lengthCode {
 	var out []lengthCode
 	for i := range plain {

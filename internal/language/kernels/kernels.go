@@ -16,9 +16,9 @@ import (
 var Source embed.FS
 
 const (
-	Threads = 8  // per launch
-	Inputs  = 2  // per thread
-	Outputs = 24 // per thread
+	Threads = 8  // number of threads in a launch
+	Inputs  = 2  // number of inputs of each thread
+	Outputs = 24 // number of outputs of each thread
 )
 
 // Kernel is a kernel with the same signature as all others.

@@ -29,7 +29,7 @@ func TestEmulatorTakesTheCorpusAsTheTableSays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := make(map[string][]string) // finding to the names of its builds
+	got := make(map[string][]string) // maps each finding to the names of the builds that have it
 	total, good := 0, 0
 	for _, b := range corpus.Builds {
 		if b.SM > 90 {

@@ -28,9 +28,9 @@ type KeptResult struct {
 	Outputs []KeptOutput
 }
 
-// KeptOutput is the recorded digest of an output. Data contains bytes of an output that the
-// launch changed. If the output has a tolerance, these are the first keptBytes. Otherwise these are
-// all bytes of the output, but only if there are at most fewBytes.
+// KeptOutput is the recorded digest of an output. Data contains bytes of an output that the launch
+// changed. If the output has a tolerance, Data contains its first keptBytes bytes. Otherwise Data
+// contains all bytes of the output, but only if there are at most fewBytes of them.
 type KeptOutput struct {
 	Name   string
 	Digest string `json:",omitempty"` // empty if the contents differ between runs
@@ -48,7 +48,7 @@ func H200() (*Kept, error) {
 	return k, json.Unmarshal(h200Results, k)
 }
 
-// Add adds the results of a source in one build.
+// Add adds the results that a source produced in one build.
 func (k *Kept) Add(src *Source, b Build, results []Result) {
 	if k.Sources == nil {
 		k.Sources = make(map[string]map[string][]*KeptResult)

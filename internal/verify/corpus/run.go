@@ -76,8 +76,8 @@ func (r *runner) steps(b Build) (all []Result, err error) {
 	return all, nil
 }
 
-// name returns the step's name, with a number from the second step of that name on. Steps that the
-// build skips also count.
+// name returns the step's name. From the second step with that name on, it appends a number. Steps
+// that the build skips also count.
 func (r *runner) name(s *Step) string {
 	r.seen[s.Name]++
 	if n := r.seen[s.Name]; n > 1 {

@@ -11,8 +11,8 @@ import (
 	"github.com/purecuda/cuda/internal/verify/corpus"
 )
 
-// resultsFile names the environment variable with the path of the file to write the GPU's results
-// to. The file can replace testdata/h200-results.json.
+// resultsFile names the environment variable with the path of the file to which the test writes the
+// GPU's results. The file can replace testdata/h200-results.json.
 const resultsFile = "PURECUDA_CORPUS_RESULTS"
 
 // The printed text must be the same program as the original: on the same inputs it must produce the

@@ -15,8 +15,8 @@ import (
 	"github.com/purecuda/cuda/internal/verify/corpus"
 )
 
-// launchesPerTime is the number of launches per measurement, which do not wait for each other.
-// times is the number of measurements.
+// launchesPerTime is the number of launches per measurement. They are enqueued without waiting in
+// between. times is the number of measurements.
 const (
 	launchesPerTime = 16
 	times           = 7
@@ -50,8 +50,8 @@ const slow = 0.1
 // launchTime is the longest acceptable time of a launch that does almost no work.
 const launchTime = 10 * time.Microsecond
 
-// heavy lists kernels that may be slower, because one of their instructions performs 4096
-// multiplications of a matrix product, or prints.
+// heavy lists kernels that may be slower. One of their instructions prints, or performs the 4096
+// multiplications of a matrix product.
 var heavy = []string{"wmma_", "mma_ptx/", "printing/"}
 
 // usual lists typical kernels whose rates are logged.

@@ -53,9 +53,9 @@ type Arg struct {
 	Type    Elem
 	Count   int // number of elements in a buffer
 	Fill    Fill
-	Tol     float64 // relative; 0 means exact
+	Tol     float64 // relative tolerance; 0 means exact
 	Varies  bool    // excluded from comparison, because it differs between runs
-	Value   float64 // of a number; Bits holds integers beyond 2^53
+	Value   float64 // value of a numeric argument; integers that a float64 cannot hold exactly are in Bits
 	Bits    uint64
 	Fields  []Arg  // fields of a struct
 	Same    string // name of the earlier argument whose buffer is used

@@ -73,7 +73,7 @@ func (b *Bound) within(f float, want, got float64) bool {
 		return want == got
 	}
 	allowed := max(b.ULP*f.ulp(want), b.Rel*math.Abs(want), b.Abs)
-	allowed += f.ulp(want) / 2 // for rounding the stored result
+	allowed += f.ulp(want) / 2 // allows for rounding the stored result
 	if math.IsInf(got, 0) {
 		return want > 0 == (got > 0) && math.Abs(want)+allowed >= f.largest()
 	}
@@ -100,7 +100,7 @@ func (f float) value(x uint64) float64 {
 	return v
 }
 
-// smallest and largest return the limits of the positive normal numbers.
+// smallest and largest return the smallest and the largest positive normal number.
 func (f float) smallest() float64 { return f.value(1 << f.mant) }
 func (f float) largest() float64  { return f.value((1<<f.exp-1)<<f.mant - 1) }
 

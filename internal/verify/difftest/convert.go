@@ -102,8 +102,8 @@ func (t *table) narrowings() {
 	t.op("cvt.rna.satfinite.tf32.f32", "b32", "f32")
 }
 
-// rename adds a suffix to a form's name, which must differ from that of the same form in another
-// list.
+// rename adds a suffix to a form's name, so that it differs from the name of the same form in
+// another list.
 func (f *Form) rename(suffix string) { f.Name += suffix }
 
 func (t *table) integrals() {

@@ -130,8 +130,8 @@ func check(t *testing.T, f *difftest.Form, r *difftest.Record, a difftest.Answer
 	}
 }
 
-// TestRecord records the GPU's results. It also compares them with all of the emulator's results,
-// of which the record contains only a part.
+// TestRecord records the GPU's results. It also compares all results of the GPU with the
+// emulator's, because the record contains only a part of them.
 func TestRecord(t *testing.T) {
 	if *record == "" {
 		t.Skip("nothing to record: see -record")

@@ -122,7 +122,7 @@ func random(kind string, r *rand.Rand) uint64 {
 	return randomInt(bitsOf(kind), r)
 }
 
-// random returns one of: any bit pattern, a number near 1, or a number with few significand bits.
+// random returns a random bit pattern, a number near 1, or a number with few significand bits.
 func (f float) random(r *rand.Rand) uint64 {
 	bits := 1 + f.exp + f.mant
 	x := r.Uint64() >> (64 - bits)

@@ -76,7 +76,7 @@ func TestBaracudaIsCapturing(t *testing.T) {
 	})
 }
 
-// Each kind of node must be addable by hand, run, and report its type.
+// It must be possible to add each kind of node by hand. The node must run and report its type.
 func TestBaracudaNodes(t *testing.T) {
 	for name, test := range map[string]func(k *kit, g *graph.Graph) (n graph.Node, check func()){
 		"empty": func(k *kit, g *graph.Graph) (graph.Node, func()) {

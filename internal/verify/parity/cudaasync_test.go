@@ -301,7 +301,7 @@ func TestCudaAsyncScope(t *testing.T) {
 	})
 }
 
-// A stream must reject a second capture. Different streams of a process must be capturable at the
+// A stream must reject a second capture. A process must be able to capture different streams at the
 // same time.
 func TestCudaAsyncExecutionInsideExecution(t *testing.T) {
 	each(t, func(k *kit) {
@@ -410,7 +410,8 @@ func (k *kit) doubled(t *callable.Trace[[]uint32]) (*driver.HostBuffer[uint32], 
 	return callable.Result(t, x), nil
 }
 
-// The launch of an executable graph must be usable wherever other operations are.
+// A program must be able to use the launch of an executable graph wherever it can use other
+// operations.
 func TestCudaAsyncLaunchIsAnOperation(t *testing.T) {
 	each(t, func(k *kit) {
 		x := k.memory(1)

@@ -258,7 +258,7 @@ func TestFerrotorchPoolsAreShared(t *testing.T) {
 }
 
 // Graphs that use one arena must use the same addresses. A graph must keep the memory after the arena
-// and its plan were closed, and a launch must wait for the launch of the other graph.
+// and its plan are closed, and its launch must wait for that of the other graph.
 func TestFerrotorchPoolsShareMemory(t *testing.T) {
 	each(t, func(k *kit) {
 		a := must[*arena.Arena](k)(arena.New(k.c))

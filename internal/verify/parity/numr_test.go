@@ -299,7 +299,7 @@ func TestNumrStridedCopy(t *testing.T) {
 	})
 }
 
-// The kernel of this library must copy elements of any type between strided arrays.
+// This library's strided copy kernel must copy elements of any type.
 func TestNumrStridedCopyKernel(t *testing.T) {
 	each(t, func(k *kit) {
 		src, dst := k.memory(0), k.memory(0)

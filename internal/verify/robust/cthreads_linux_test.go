@@ -9,7 +9,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// clib provides functions of the C library, and starts threads with them. Like a driver's threads,
+// clib provides functions of the C library, with which it starts threads. Like a driver's threads,
 // these threads are unknown to Go.
 type clib struct {
 	t                                    *testing.T

@@ -3,7 +3,7 @@ package robust
 import "testing"
 
 // No iteration of the test may leave threads behind. Go and the driver keep some threads for later
-// use, so the test only fails if at least one thread per two iterations remains.
+// use, so the test fails only if at least one thread remains for every two iterations.
 func TestThreadsDoNotGrow(t *testing.T) {
 	const settle, rounds = 5, 45
 	early := 0

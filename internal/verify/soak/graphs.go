@@ -81,7 +81,7 @@ func (s *soak) workGraphs(ctx context.Context, i int) (err error) {
 	return w.verify()
 }
 
-// rounds returns the rounds that a worker may choose, those of the soak's kinds.
+// rounds returns the rounds that a worker may choose: those whose kinds the soak runs.
 func (w *graphWorker) rounds() []func() error {
 	kinds := map[string][]func() error{
 		"captures":  {w.captured, w.forked, w.burst},
@@ -214,7 +214,7 @@ func (w *graphWorker) captured() error {
 	return with(g, func(x *graph.Exec) error { return w.replay(x, steps) })
 }
 
-// forked captures two streams, where the work of the second runs after the work of the first.
+// forked captures work on two streams. The second stream's work runs after the first stream's work.
 func (w *graphWorker) forked() error {
 	w.soak.counts.graphs.captures.Add(1)
 	steps := w.steps(3)

@@ -27,8 +27,8 @@ func watchLeaks() *leaks {
 }
 
 // settled returns the objects that are still open after up to 2 s. Cleanups run on their own
-// goroutine, and launches that no goroutine waited for retain objects until they are detected to
-// have ended.
+// goroutine, and a launch that no goroutine waited for retains its objects until the library
+// detects its end.
 func settled() (open []driver.Leak) {
 	for start := time.Now(); time.Since(start) < 2*time.Second; time.Sleep(10 * time.Millisecond) {
 		runtime.GC()
@@ -40,7 +40,7 @@ func settled() (open []driver.Leak) {
 }
 
 // finish runs the garbage collector until it has found all unreachable objects. If objects were
-// dropped or are still open, it returns an error with their number and one of their names.
+// dropped or are still open, it returns an error with their number and the name of one of them.
 func (l *leaks) finish(out io.Writer) error {
 	defer driver.SetLeakHook(nil)
 	open := settled()

@@ -23,7 +23,7 @@ type soak struct {
 	affine  *driver.Kernel
 	streams []*driver.Stream
 	cache   *cache.Cache
-	kinds   string // kinds of graph rounds to run; "": all
+	kinds   string // kinds of graph rounds to run; "" means all
 	counts  counts
 	task    func(s *soak, ctx context.Context, i int) error // work of goroutine i, which returns when ctx ends
 }

@@ -94,8 +94,8 @@ func status(field string) uint64 {
 // everything grows.
 const enough = 20 * time.Second
 
-// finish prints the medians of each tenth of the run. If the run was long enough, finish returns an
-// error if resource use grew between the second tenth and the last.
+// finish prints the medians of each tenth of the run. If the run was long enough, finish also
+// returns an error if resource use grew from the second tenth to the last.
 func (w *watcher) finish(out io.Writer) error {
 	close(w.stop)
 	<-w.done
@@ -122,7 +122,8 @@ func (w *watcher) finish(out io.Writer) error {
 func mib(bytes uint64) float64 { return float64(bytes) / (1 << 20) }
 
 // grown returns an error that lists the resources of which last uses more than first. It tolerates
-// variation from the pace of the collector, threads that the runtime keeps, and the driver's pools.
+// variation caused by the collector's pace, by threads that the runtime keeps, and by the driver's
+// pools.
 func grown(first, last sample) error {
 	var errs []error
 	for _, x := range []struct {

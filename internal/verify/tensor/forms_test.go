@@ -7,7 +7,7 @@ import (
 
 // This file generates one kernel for each form of the tensor core instructions.
 
-// tensorForm is an instruction form with the PTX of its kernel, form(d, a, b, c), which runs with
+// tensorForm is an instruction form and the PTX of a kernel form(d, a, b, c) that executes it with
 // one warp per block. For mma the buffers hold registers: register r of lane l in block i is word
 // (i*n+r)*32+l, where n is the operand's number of registers. For wmma the buffers hold one matrix
 // after another.
@@ -15,7 +15,7 @@ type tensorForm struct {
 	name       string // instruction with its modifiers
 	ptx        string
 	types      [4]string // element types of d, a, b and c
-	words      [4]int    // 32-bit words of each operand per block
+	words      [4]int    // number of 32-bit words per block for each operand
 	cases      int
 	sequential bool // the inputs enumerate all values instead of being random
 	metadata   bool // the last register of a contains the metadata of a sparse product
@@ -108,7 +108,7 @@ func signForms(s [3]int, bits string) (all []tensorForm) {
 	return all
 }
 
-// mmaForm returns the form of mma.sync for shape s (m, n, k) and the types of d, a, b and c.
+// mmaForm returns the mma.sync form with shape s (m, n, k) and the given types of d, a, b and c.
 func mmaForm(s [3]int, layout, mod string, types [4]string) tensorForm {
 	name := fmt.Sprintf("mma.sync.aligned.m%dn%dk%d.%s%s.%s", s[0], s[1], s[2], layout, mod, strings.Join(types[:], "."))
 	return mmaNamed(name, s, types)

@@ -12,7 +12,7 @@ const (
 	modeNear      = iota // magnitudes near 1
 	modeSpread           // magnitudes over eight powers of two
 	modeWide             // all finite bit patterns
-	modeSparse           // three in four are zero
+	modeSparse           // three of four elements are zero
 	modeShort            // few significand bits, so that sums are exact
 	modeSubnormal        // elements of A that are subnormal or nearly so
 	modeTiny             // products too small for the result
@@ -20,7 +20,7 @@ const (
 	modeSpecial          // infinities and NaNs among the numbers
 	modeAbove            // C is larger than the products
 	modeBelow            // C is smaller than the products
-	modeSingle           // most of A is zero, and the rest is spread
+	modeSingle           // most elements of A are zero, and the others have widely spread magnitudes
 	modes
 )
 

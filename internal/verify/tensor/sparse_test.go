@@ -7,10 +7,11 @@ import (
 )
 
 // This file covers products with a sparse A. Of every four elements, two are present. For tf32, one
-// of two is present, and for four-bit elements, two pairs of eight. Metadata, in the lanes that a
-// selector chooses, indicates which elements are present.
+// of two is present, and for four-bit elements, two pairs of every eight elements. Metadata, in the
+// lanes that a selector chooses, indicates which elements are present.
 
-// sparseShapes maps each type of A to its values of k, each with its number of selectors.
+// sparseShapes maps each type of A to pairs of a value of k and the number of selectors for that
+// value.
 var sparseShapes = map[string][][2]int{
 	"f16": {{16, 4}, {32, 2}}, "bf16": {{16, 4}, {32, 2}}, "tf32": {{8, 4}, {16, 2}},
 	"s8": {{32, 2}, {64, 1}}, "u8": {{32, 2}, {64, 1}}, "s4": {{64, 2}, {128, 1}}, "u4": {{64, 2}, {128, 1}},

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// wmmaShape is a shape of wmma with one of the types of A and B that it supports.
+// wmmaShape is a wmma shape together with one of the types that it supports for A and B.
 type wmmaShape struct {
 	m, n, k int
 	typ     string
@@ -152,7 +152,7 @@ func wmmaLoad(b *strings.Builder, s wmmaShape, operand, layout, typ, list string
 	fmt.Fprintf(b, "\twmma.load.%s.sync.aligned.%s.%s.global.%s %s, [%%p%d], %d;\n", operand, layout, s, typ, list, o, stride)
 }
 
-// fragmentForms returns forms that store the registers after a load, because the device decides
+// fragmentForms returns forms that store the registers after a load, because the device determines
 // which elements of the matrix each lane receives.
 func fragmentForms() (all []tensorForm) {
 	for _, s := range wmmaShapes() {
