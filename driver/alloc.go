@@ -12,23 +12,23 @@ import (
 	"github.com/purecuda/cuda/internal/uses"
 )
 
-// ordered holds the lifetime of a stream-ordered allocation and the data that its destructor needs.
+// ordered holds the lifetime of a stream-ordered allocation and the data that its destructor uses.
 // It is a separate object because a destructor must not refer to the allocation that it cleans up.
 type ordered struct {
 	life   life.Lifetime
 	mu     sync.Mutex
 	ptr    CUdeviceptr
-	d      *Driver // the driver that frees the memory; nil: the context's
+	d      *Driver // the driver that frees the memory; if nil, the context's driver
 	stream CUstream
-	hold   *life.Lifetime // retained by FreeAsync and released by Destroy; or nil
-	graph  bool           // allocated by a graph node and owned by the graph
+	hold   *life.Lifetime // retained by FreeAsync and released by Destroy; may be nil
+	graph  bool           // allocated by a graph node; the graph owns the memory
 
-	live      bool // graph memory that a launch left allocated
-	elsewhere bool // graph memory that an untracked capture frees
+	live      bool // graph memory that is still allocated after a launch
+	elsewhere bool // graph memory that an untracked capture will free
 }
 
-// Destroy frees the memory in stream order. It frees graph memory only if a launch left it
-// allocated.
+// Destroy frees the memory in stream order. It frees graph memory only if the memory is still
+// allocated after a launch.
 func (o *ordered) Destroy(d *cu.Driver) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -47,15 +47,15 @@ func (o *ordered) Destroy(d *cu.Driver) error {
 	return d.CuMemFreeAsync(o.ptr, o.stream)
 }
 
-// freeOn makes Destroy free the memory in the order of s. The caller must have retained s, and
-// Destroy releases it.
+// freeOn makes Destroy free the memory in stream order on s. The caller must have retained s.
+// Destroy releases s.
 func (o *ordered) freeOn(s *Stream) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.d, o.stream, o.hold = s.guardedSelf(), s.raw, s.life
 }
 
-// freeNow frees the memory in the order of s. The caller holds the only reference.
+// freeNow frees the memory in stream order on s. The caller must hold the only reference.
 func (o *ordered) freeNow(s *Stream) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -64,14 +64,15 @@ func (o *ordered) freeNow(s *Stream) error {
 	}
 	err := s.guardedSelf().CuMemFreeAsync(o.ptr, s.raw)
 	if err == nil {
-		o.ptr = 0 // Destroy must not free it again
+		o.ptr = 0 // Destroy must not free the memory again
 	}
 	return err
 }
 
-// freeOn closes stream-ordered memory and frees it in the order of s. While other references exist,
-// the memory retains s and is freed when the last reference is released. If the driver rejects the
-// free, the buffer is reopened: its memory is still allocated, and the caller can try again.
+// freeOn closes stream-ordered memory and frees it in stream order on s. While other references
+// exist, the memory retains s. Releasing the last reference frees the memory. If the driver rejects
+// the free, the memory is still allocated, so freeOn reopens the buffer and the caller can try
+// again.
 func (a *allocation) freeOn(s *Stream) error {
 	if err := s.ctx.sameDriver(a.ctx, a.life); err != nil {
 		return s.named(err)
@@ -99,21 +100,22 @@ func (a *allocation) freeOn(s *Stream) error {
 	return a.life.Finish()
 }
 
-// AllocAsync allocates device memory for n elements in the order of s. Later work in s may use the
-// memory. Work in other streams must be ordered after the allocation. The memory comes from the
+// AllocAsync allocates device memory for n elements, stream-ordered on s. Later work in s may use
+// the memory. Work in other streams must be ordered after the allocation. The memory comes from the
 // device's current pool (see [MemPool.SetReleaseThreshold]). On a device without pools
 // (Properties.MemoryPools) the error is CUDA_ERROR_NOT_SUPPORTED. Close and FreeAsync free the
-// memory in stream order, as does the library if the buffer becomes unreachable. Uses in other
-// streams must be ordered before the free.
+// memory in stream order. So does the library if the buffer becomes unreachable. Work in other
+// streams that uses the memory must be ordered before the free.
 //
 // In a capture, the allocation becomes a graph node and the graph owns the memory, so Close does
-// not free it. During the capture, FreeAsync records a free node. Afterwards, it frees memory that
-// a launch left allocated.
+// not free it. During the capture, FreeAsync records a free node. After the capture, FreeAsync
+// frees memory that is still allocated after a launch.
 func AllocAsync[T any](s *Stream, n int) (*Buffer[T], error) {
 	return AllocFromPool[T](s, nil, n)
 }
 
-// AllocFromPool is [AllocAsync] for a given pool. Nil means the current pool.
+// AllocFromPool is like [AllocAsync], but allocates from the given pool. If pool is nil, it uses
+// the device's current pool.
 func AllocFromPool[T any](s *Stream, pool *MemPool, n int) (*Buffer[T], error) {
 	bytes, err := bufferBytes[T](n)
 	if err != nil {
@@ -165,7 +167,7 @@ func cannotMake(elem reflect.Type, err error) error {
 	return fmt.Errorf("cannot make a buffer of %v: %w", elem, err)
 }
 
-// begin initialises the allocation from o, whose lifetime has begun.
+// begin initialises the allocation from o. The lifetime of o must have begun.
 func (a *allocation) begin(s *Stream, o *ordered, bytes uintptr) {
 	o.d, o.stream = s.guardedSelf(), s.raw
 	a.life, a.ctx, a.ptr, a.bytes, a.order = &o.life, s.ctx, o.ptr, bytes, o
@@ -189,8 +191,8 @@ func (p *MemPool) alloc(s *Stream, ptr *CUdeviceptr, bytes uintptr) error {
 	return err
 }
 
-// recording reports whether the stream is capturing. The query needs no guard because it does not
-// disturb captures (TestQueriesOfCapturesDisturbNone).
+// recording reports whether the stream is capturing. The query needs no guard because it cannot
+// invalidate a capture (TestQueriesOfCapturesDisturbNone).
 func (s *Stream) recording() (bool, error) {
 	var status cu.CUstreamCaptureStatus
 	err := s.self.CuStreamIsCapturing(s.raw, &status)
@@ -218,12 +220,12 @@ func (b *Buffer[T]) FreeAsync(s *Stream) error {
 	return err
 }
 
-// AllocAsyncInto is AllocAsync into a buffer that the caller reuses: a zero Buffer at first, and
-// later a closed one. It rejects an open buffer. If the pool keeps freed memory
-// ([MemPool.SetReleaseThreshold]) and one stream allocates and frees the same size, the address
-// stays the same and nothing is allocated on Go's heap. If address and size are unchanged, views
-// and prepared launches of the previous allocation work again. Otherwise they report that the
-// buffer is closed. Only one goroutine at a time may use b.
+// AllocAsyncInto is like AllocAsync, but reuses the caller's Buffer: a zero Buffer at first, and
+// later a closed one. It rejects an open Buffer. If the pool keeps freed memory
+// ([MemPool.SetReleaseThreshold]) and the same stream repeatedly allocates and frees the same size,
+// the address stays the same and nothing is allocated on Go's heap. If address and size are
+// unchanged, views and prepared launches of the previous allocation work again. Otherwise, they
+// return an error which says that the buffer is closed. Only one goroutine at a time may use b.
 func AllocAsyncInto[T any](s *Stream, b *Buffer[T], n int) error {
 	if b == nil {
 		return invalidf("the buffer to allocate into is nil; it can be a zero Buffer")
@@ -272,8 +274,8 @@ func allocAnew[T any](s *Stream, b *Buffer[T], n int) error {
 	return err
 }
 
-// fits reports whether AllocAsyncInto can reuse the allocation: it is closed, belongs to s, and has
-// the given size.
+// fits reports whether AllocAsyncInto can reuse the allocation. The allocation must be closed,
+// belong to s and have the given size.
 func (a *allocation) fits(s *Stream, bytes uintptr) bool {
 	o := a.order
 	return o != nil && !o.graph && a.owner == nil && bytes > 0 && a.bytes == bytes &&
@@ -308,10 +310,9 @@ func (a *allocation) adopt(s *Stream, elem reflect.Type, ptr CUdeviceptr, bytes 
 	return nil
 }
 
-// BufferAt creates a Buffer of n elements at ptr, in memory that an allocator owns. When the buffer
-// is closed or unreachable and its last reference is released, end runs instead of a free. The
-// buffer owns l, which no other object may use. end must not refer to the buffer, but may contain
-// l.
+// BufferAt creates a Buffer of n elements at ptr, in memory that an allocator owns. When the last
+// reference to the closed or unreachable buffer is released, end runs instead of a free. The buffer
+// owns l, which no other object may use. end must not refer to the buffer, but may contain l.
 func BufferAt[T any](c *Context, l *life.Lifetime, ptr CUdeviceptr, n int, end life.Destroyer) (*Buffer[T], error) {
 	if l == nil {
 		return nil, fmt.Errorf("cannot make a buffer at %#x: %w", uint64(ptr), absentError(true, "lifetime"))
@@ -332,8 +333,8 @@ func BufferAt[T any](c *Context, l *life.Lifetime, ptr CUdeviceptr, n int, end l
 	return b.set(), nil
 }
 
-// Reopen implements life.Reopener. Existing views and launches work again because the memory is the
-// same.
+// Reopen implements life.Reopener. Existing views and launches work again because the memory has
+// not changed.
 func (a *allocation) Reopen(parent *life.Lifetime) error {
 	if err := a.life.BeginIn(parent); err != nil {
 		return err
@@ -343,8 +344,8 @@ func (a *allocation) Reopen(parent *life.Lifetime) error {
 	return nil
 }
 
-// AllocOp is an allocation that package graph can record or add to a graph. AllocIn runs it in a
-// stream.
+// AllocOp is an allocation that package graph can capture or add to a graph. To allocate in a
+// stream, call AllocIn.
 type AllocOp[T any] struct {
 	ctx    *Context
 	pool   *MemPool
@@ -372,7 +373,7 @@ func NewAlloc[T any](c *Context, pool *MemPool, n int) (*AllocOp[T], error) {
 	return o, nil
 }
 
-// AllocIn allocates a buffer in the order of s, as AllocFromPool does.
+// AllocIn allocates a buffer, stream-ordered on s, as AllocFromPool does.
 func (o *AllocOp[T]) AllocIn(s *Stream) (*Buffer[T], error) {
 	if o == nil || o.ctx == nil {
 		return nil, absentError(o == nil, "allocation")
@@ -388,7 +389,7 @@ func (o *AllocOp[T]) Context() *Context {
 	return o.ctx
 }
 
-// Uses returns the pool and the node parameters, which receive the address.
+// Uses returns the pool and the node parameters. The driver writes the address to those parameters.
 func (o *AllocOp[T]) Uses() uses.Set {
 	if o == nil {
 		return uses.Set{}
@@ -404,13 +405,14 @@ func (o *AllocOp[T]) String() string {
 	return fmt.Sprintf("allocation of %d × %s", o.n, elemName[T]())
 }
 
-// FreeOp is a free operation for graphs. In a stream, use Buffer.FreeAsync.
+// FreeOp is a free operation for graphs. To free memory in a stream, use Buffer.FreeAsync.
 type FreeOp struct {
 	mem  span
 	refs [1]life.Ref
 }
 
-// NewFree returns an operation that frees a buffer, or a view's whole buffer.
+// NewFree returns an operation that frees a buffer. If b is a view, the operation frees the view's
+// whole buffer.
 func NewFree(b Memory) (*FreeOp, error) {
 	m, err := spanOf(b)
 	if err != nil {
@@ -430,7 +432,7 @@ func (o *FreeOp) Context() *Context {
 	return o.mem.a.ctx
 }
 
-// Uses returns the memory to free.
+// Uses returns the memory that the operation frees.
 func (o *FreeOp) Uses() uses.Set {
 	if o == nil {
 		return uses.Set{}

@@ -16,8 +16,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// On a GPU this test measures the whole call path. On the fake driver, whose recording is off, it
-// measures only this package.
+// On a GPU, this test measures the whole call path. The fake driver does not record calls here, so
+// with it the test measures only this package.
 func TestStreamsAndEventsDoNotAllocate(t *testing.T) {
 	t.Run("fake", func(t *testing.T) {
 		f := newFake()
@@ -60,7 +60,7 @@ func steadyState(t *testing.T, c *driver.Context) {
 	}
 }
 
-// Waits that poll, that block, and that other goroutines make allocate nothing.
+// No wait allocates, whether it polls, blocks, or waits concurrently with others.
 func TestWaitingDoesNotAllocate(t *testing.T) {
 	cancellable, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -72,9 +72,9 @@ func TestWaitingDoesNotAllocate(t *testing.T) {
 		{slots: 0, few: 2},
 		{slots: 1, few: 2},
 		{slots: 0, few: 2, ctx: cancellable},
-		{slots: 0, few: 0}, // a poller waits
+		{slots: 0, few: 0}, // a goroutine that polls for all waits
 		{slots: 0, few: 0, ctx: cancellable},
-		{slots: 1, few: 0, sleepy: true, ctx: cancellable}, // a goroutine that blocks waits
+		{slots: 1, few: 0, sleepy: true, ctx: cancellable}, // a goroutine that blocks
 	} {
 		restoreSlots, restoreFew := driver.SetBlockingSlots(of.slots), driver.SetFewWaits(of.few)
 		f := newFake()
@@ -94,7 +94,7 @@ func TestWaitingDoesNotAllocate(t *testing.T) {
 				t.Error(err)
 			}
 			for range 3 {
-				runtime.Gosched() // let the poller end, so that the next wait starts a new one
+				runtime.Gosched() // let the polling goroutine end, so that the next wait starts a new one
 			}
 		}); n > lostPooled {
 			t.Errorf("%+v: %v allocations", of, n)
@@ -212,7 +212,7 @@ func TestKeptStreamOrderedMemoryAllocatesNothing(t *testing.T) {
 		t.Errorf("a view of memory that the buffer no longer has: %v; it is at %#x", err, b.Ptr())
 	}
 	noError(t, b.Close())
-	noError(t, driver.AllocAsyncInto(s, &b, 10)) // another size
+	noError(t, driver.AllocAsyncInto(s, &b, 10)) // a different size
 	if b.Len() != 10 || b.All().Err() != nil {
 		t.Errorf("%v", &b)
 	}

@@ -31,7 +31,7 @@ const (
 	kindInt argKind = iota
 	kindFloat
 	kindAddress // Memory
-	kindBytes   // passed by value: arrays, structs, complex numbers
+	kindBytes   // everything else passed by value: arrays, structs, complex numbers
 )
 
 // argType caches the properties of an argument that depend only on its Go type.
@@ -79,8 +79,8 @@ func newArgType(t reflect.Type) *argType {
 
 const addressSize = 8
 
-// memoryForm returns the form of a Memory type. Types that embed Buffer or View have formMemory,
-// because their addresses cannot be read without a method call.
+// memoryForm returns the form of a Memory type. The form of a type that embeds Buffer or View is
+// formMemory, because reading its address requires a method call.
 func memoryForm(t reflect.Type) argForm {
 	if t == declaredType {
 		return formMarked
@@ -118,8 +118,8 @@ func plainKind(t reflect.Type) (argKind, error) {
 	return kindBytes, fmt.Errorf("%s cannot be passed to a kernel", life.AKind(t.String()))
 }
 
-// accepts returns nil if arguments of type a fit the parameter. The error's text continues the
-// message "argument 2 (n): ".
+// accepts returns nil if arguments of type a fit the parameter. The error's text is meant to follow
+// a prefix such as "argument 2 (n): ".
 func (p *Param) accepts(a *argType) error {
 	if a.err != nil {
 		return a.err
@@ -136,8 +136,8 @@ func (p *Param) accepts(a *argType) error {
 	return fmt.Errorf("it is %v, but the argument is %s%s", p.typeName(), life.AKind(a.typ.String()), p.advice())
 }
 
-// The sizes of a Go slice and of a View of package gpu in a kernel's parameters: an address, a length
-// and, in a slice, a capacity.
+// The sizes of kernel parameters that are a Go slice or a View of package gpu. Both hold an address
+// and a length. A slice also holds a capacity.
 const (
 	viewSize  = 2 * addressSize
 	sliceSize = 3 * addressSize
@@ -148,13 +148,14 @@ func (p *Param) holdsSlice() bool {
 	return (p.Size == viewSize || p.Size == sliceSize) && (p.class == classBytes || p.class == classAny)
 }
 
-// takes reports whether k fits the parameter's type. The caller has compared the sizes.
+// takes reports whether k fits the parameter's type. The caller must already have compared the
+// sizes.
 func (p *Param) takes(k argKind) bool {
 	switch p.class {
 	case classInt:
 		return k == kindInt || k == kindAddress && p.Size == addressSize
 	case classFloat:
-		// Go has no 16-bit floats: an integer argument holds the bits.
+		// Go has no 16-bit float type. An integer argument provides the bits.
 		return k == kindFloat || k == kindInt && p.Size < 4
 	case classBits:
 		return k != kindAddress || p.Size == addressSize
@@ -212,7 +213,7 @@ type Param struct {
 	Name    string  // the PTX name; "" for a kernel loaded from a binary
 	Type    string  // ".u64", ".b8[12]"; "" if only the size is known
 	Size    uintptr // in bytes
-	Offset  uintptr // in bytes, in the kernel's parameter space
+	Offset  uintptr // offset in the kernel's parameter space, in bytes
 	Align   uintptr
 	Pointer bool // declared .ptr in the PTX
 
@@ -245,7 +246,7 @@ func (p Param) typeName() string {
 	return p.Type
 }
 
-// paramsFrom takes the result from c.params, so that several kernels share one allocation.
+// paramsFrom takes the result's memory from c.params, so that several kernels share one allocation.
 func (c *program) paramsFrom(s *ptx.Signature) []Param {
 	n := len(s.Params)
 	if len(c.params) < n {
@@ -294,7 +295,7 @@ var dotted = sync.OnceValue(func() *[256]string {
 })
 
 func classOf(p ptx.Param) paramClass {
-	if p.Kind == ptx.ParamAggregate || p.Size > p.Type.Size() { // a short vector is also an array
+	if p.Kind == ptx.ParamAggregate || p.Size > p.Type.Size() { // short vectors are also passed as arrays
 		return classBytes
 	}
 	switch p.Type.Kind() {

@@ -10,7 +10,7 @@ import (
 )
 
 // Array is a CUDA array: memory in an opaque layout, for textures and surfaces. Its elements have
-// no addresses, so only copies can access them (see [Region]).
+// no addresses, so the host accesses them only through copies (see [Region]).
 type Array struct {
 	life *life.Lifetime
 	ctx  *Context
@@ -124,8 +124,8 @@ func (a *Array) Close() error {
 	return err
 }
 
-// open returns the array as the source or destination of a copy. It returns an error if the array
-// is closed or does not contain the box.
+// open returns the array for use as the source or destination of a copy. It returns an error if the
+// array is closed or does not contain the box.
 func (a *Array) open(r *Region, width, height, depth uintptr, mode AccessMode) (place, error) {
 	if a == nil || a.life == nil {
 		return place{}, absentError(a == nil, "array")
@@ -141,8 +141,8 @@ func (a *Array) open(r *Region, width, height, depth uintptr, mode AccessMode) (
 	return place{kind: cu.CU_MEMORYTYPE_ARRAY, ctx: a.ctx, array: a.raw, end: a.end(mode)}, nil
 }
 
-// end uses the handle as the address of the whole array, because the driver does not report where
-// the elements are. No other memory has that address.
+// end uses the array's handle as the address of the whole array, because the driver does not report
+// where the elements are. No other memory has the same address.
 func (a *Array) end(mode AccessMode) end {
 	return end{a.Ref(), a.life, Access{Addr: uint64(a.raw), Bytes: 1, Mode: mode}}
 }

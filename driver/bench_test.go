@@ -10,9 +10,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// The benchmarks run on a GPU if there is one, and otherwise on the emulator. Emulator figures
-// measure the library's own cost, not a GPU's. The programs in bench/ compare the same calls with
-// C.
+// The benchmarks run on a GPU if there is one, and otherwise on the emulator. On the emulator, they
+// measure only the library's own cost. The programs in bench/ compare the same calls with C.
 
 const benchKernel = `.version 7.0
 .target sm_50
@@ -32,7 +31,7 @@ const benchKernel = `.version 7.0
 `
 
 // queued is the number of operations enqueued between waits. The driver's queue holds about a
-// thousand. Once it is full, a call waits for the device.
+// thousand operations. A call blocks if the queue is full.
 const queued = 500
 
 func benchContext(b *testing.B) *driver.Context {

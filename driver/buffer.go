@@ -152,8 +152,8 @@ func (b *Buffer[T]) span() span {
 	return b.mem
 }
 
-// View is a part of a device buffer: elements of type T at fixed addresses. A View is a small value
-// that keeps the buffer reachable.
+// View is a range of elements of type T in a device buffer. A View is a small value that keeps the
+// buffer reachable.
 type View[T any] struct {
 	mem span // must stay the only field: see Launch.setFast
 }
@@ -273,8 +273,8 @@ func (v View[T]) CopyTo(dst []T) error {
 	return nil
 }
 
-// syncCopy checks a copy of n elements to or from the host. It returns a nil driver if there is
-// nothing to copy.
+// syncCopy checks a copy of n elements to or from the host. If there is nothing to copy, it returns
+// a nil driver.
 func (v View[T]) syncCopy(what string, n int) (*Driver, error) {
 	if err := hostthread.Refuse(); err != nil {
 		return nil, err
@@ -293,8 +293,8 @@ func (v View[T]) syncCopy(what string, n int) (*Driver, error) {
 	return v.mem.a.ctx.Driver(), nil
 }
 
-// Fill sets every element to val and waits, as CopyFrom does. Elements may have any size. Unless
-// val repeats a unit of 1, 2 or 4 bytes, Fill makes several passes.
+// Fill sets every element to val and waits, as CopyFrom does. Elements may have any size. If val
+// does not repeat a unit of 1, 2 or 4 bytes, Fill makes several passes over the memory.
 func (v View[T]) Fill(val T) error {
 	if err := hostthread.Refuse(); err != nil {
 		return err

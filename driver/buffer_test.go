@@ -407,7 +407,7 @@ func TestArraysAreEndsOfCopies(t *testing.T) {
 		}
 		in, err := driver.Copy3D(driver.Region{Memory: a}, driver.Region{Memory: up, Pitch: 16, Rows: 2}, 16, 2, 3)
 		noError(t, err)
-		// The box is the right half of the second row of each layer.
+		// The box is the right half of each layer's second row.
 		out, err := driver.Copy3D(driver.Region{Memory: down, Pitch: 8, Rows: 1}, driver.Region{Memory: a, X: 8, Y: 1}, 8, 1, 3)
 		noError(t, err)
 		noError(t, s.Do(in))

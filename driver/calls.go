@@ -18,21 +18,22 @@ import (
 type Doer interface{ Do(ops ...Op) error }
 
 // Calls launches one kernel repeatedly with new arguments and without allocating. The launchers
-// that ptx2go generates use it. Calls keeps the code reachable. It also keeps the memory of recent
-// calls reachable, until the garbage collector has run twice without a call.
+// that ptx2go generates use it. Calls keeps the code reachable. It also keeps the memory passed to
+// recent calls reachable until the garbage collector has run twice with no call in between.
 type Calls struct {
 	latch loader.Latch // guards used, first and idle
-	used  bool         // whether there was a call since the last garbage collection
+	used  bool         // whether Do was called since the last garbage collection
 	first call
-	spare sync.Pool // of *call, for Doers that are not streams and while the latch is held
+	spare sync.Pool // of *call; used for Doers that are not streams and while the latch is held
 	k     *Kernel
 	modes []AccessMode
 	idle  *idle // nil while a finalizer is set
 }
 
-// NewCalls creates the Calls of a kernel. modes has one entry per parameter: how the kernel
-// accesses the argument's memory, or 0 if the argument is not memory or declares its own mode. If
-// the kernel's parameters are unknown, NewCalls returns an error: see [Kernel.Params].
+// NewCalls creates the Calls of a kernel. modes has one entry per parameter, which says how the
+// kernel accesses the argument's memory. The entry is 0 if the argument is not memory or declares
+// its own mode. If the kernel's parameters are unknown, NewCalls returns an error: see
+// [Kernel.Params].
 func NewCalls(k *Kernel, modes ...AccessMode) (*Calls, error) {
 	if err := k.check(); err != nil {
 		return nil, err
@@ -62,7 +63,7 @@ func (c *Calls) Kernel() *Kernel {
 // call's.
 func (c *Calls) Do(on Doer, cfg *LaunchConfig, args any) error {
 	if c == nil || c.k == nil {
-		return nilError("kernel") // a nil c means that the generated launcher was not loaded
+		return nilError("kernel") // if c is nil, the generated launcher was not loaded
 	}
 	s, ok := on.(*Stream)
 	if !ok || !c.latch.TryLock() {
@@ -77,8 +78,9 @@ func (c *Calls) Do(on Doer, cfg *LaunchConfig, args any) error {
 	return err
 }
 
-// doSpare is like Do, but for goroutines that find c.first in use, and for a Doer that is not a
-// stream. Such a Doer may change the launch, so doSpare passes it one that no concurrent call uses.
+// doSpare is like Do, but launches with a call that is in no concurrent use. It serves goroutines
+// that find c.first in use and Doers that are not streams, because such a Doer may change the
+// launch.
 func (c *Calls) doSpare(on Doer, cfg *LaunchConfig, args any) error {
 	spare, _ := c.spare.Get().(*call)
 	if spare == nil {
@@ -92,12 +94,12 @@ func (c *Calls) doSpare(on Doer, cfg *LaunchConfig, args any) error {
 	return err
 }
 
-// idle detects garbage collections through its own finalizer. After two collections without a call
-// in between, Calls.first drops its references to memory. Spare calls do not need an idle, because
-// sync.Pool drops them.
+// idle detects garbage collections through its own finalizer. After two collections with no call in
+// between, Calls.first drops its references to memory. Spare calls need no idle, because sync.Pool
+// drops them.
 type idle struct{ of weak.Pointer[Calls] }
 
-// watch sets idle's finalizer, unless it is already set. The caller holds the latch.
+// watch sets idle's finalizer if it is not already set. The caller must hold the latch.
 func (c *Calls) watch() {
 	if i := c.idle; i != nil {
 		c.idle = nil
@@ -131,22 +133,23 @@ func (c *Calls) String() string { return fmt.Sprintf("calls of %v", c.Kernel()) 
 //
 // Between two launches the driver evicts most other data from the nearest caches. The cost
 // therefore depends on how many cache lines of memory and code a launch touches. For that reason,
-// the words of the driver call stay in place between launches, and arguments are compared with the
-// copies here instead of those in Launch. Launches in a stream have a code path of their own.
+// the argument words of the driver call stay in place between launches, and new arguments are
+// compared with the copies in this struct, not with those in Launch. Launches in a stream have a
+// code path of their own.
 type call struct {
-	typ    launch.Type // type of the pointer to the arguments; nil if the next set must set everything
+	typ    launch.Type // type of the argument pointer; nil if the next call must set every argument
 	fields []field
 	store  unsafe.Pointer // the launch's argument words
-	kept   []keptMemory   // one for each fieldSpan, in order
+	kept   []keptMemory   // one for each fieldSpan, in the order of the arguments
 	block  launchBlock
 	ctx    *Context
 	life   *life.Lifetime // lifetime of the kernel's code
 	direct bool           // the launch has no attributes
-	alone  bool           // an argument is restrict
-	d      *Driver        // the driver that block.c is prepared for
+	alone  bool           // at least one argument is declared restrict
+	d      *Driver        // the driver that block.c was prepared for
 	args   reflect.Type   // type of the caller's argument struct
 	l      *Launch
-	one    [1]Op // l as a slice, so that passing it to another Doer does not allocate
+	one    [1]Op // holds l, so that passing it to another Doer as a slice does not allocate
 }
 
 type field struct {
@@ -158,12 +161,12 @@ type field struct {
 type fieldKind uint8
 
 const (
-	fieldAny    fieldKind = iota // an interface
+	fieldAny    fieldKind = iota // an interface other than Memory
 	fieldMemory                  // a Memory interface
-	fieldOther                   // another type, set as SetArg does
+	fieldOther                   // any other type, set by SetArg
 	fieldSpan                    // a View
-	fieldWord                    // a number of 8 bytes
-	fieldHalf                    // a number of 4 bytes
+	fieldWord                    // an 8-byte number
+	fieldHalf                    // a 4-byte number
 )
 
 // keptMemory is a memory argument that belongs to the launch's context. If the next call passes the
@@ -185,7 +188,8 @@ type launchBlock struct {
 	extra          *unsafe.Pointer //lint:ignore U1000 C reads it: always nil
 }
 
-// set sets the configuration and the arguments. After an error, the next call sets everything anew.
+// set sets the configuration and the arguments. After an error, the next call sets all of them
+// again.
 func (x *call) set(c *Calls, cfg *LaunchConfig, args any) error {
 	typ, at := wordsOf(&args)
 	var err error
@@ -224,7 +228,7 @@ func (x *call) setAgain(cfg *LaunchConfig, args unsafe.Pointer) error {
 		case fieldWord:
 			*(*uint64)(to) = *(*uint64)(from)
 		case fieldHalf:
-			*(*uint64)(to) = uint64(*(*uint32)(from)) // as copyArg does
+			*(*uint64)(to) = uint64(*(*uint32)(from)) // the same conversion as in copyArg
 		case fieldSpan:
 			m, k := (*span)(from), &x.kept[spans]
 			spans++
@@ -242,13 +246,14 @@ func (x *call) setAgain(cfg *LaunchConfig, args unsafe.Pointer) error {
 	return nil
 }
 
-// is reports whether m is the kept memory, with the same address and size, and still open.
+// is reports whether m is the kept memory: it has the same allocation, address and size, and is
+// still open.
 func (k *keptMemory) is(m *span, ptr CUdeviceptr) bool {
 	return k.a != nil && m.a == k.a && m.bytes == k.bytes && m.ptr == ptr && !k.a.life.Closed()
 }
 
-// setSpan sets a memory argument that differs from the previous one. Memory of another context is
-// checked at each call.
+// setSpan sets a memory argument that differs from the previous one. If the memory belongs to
+// another context, every call checks it.
 func (x *call) setSpan(i int, m *span, k *keptMemory) error {
 	if x.l.setSpan(&x.l.b.Slots[i], m) {
 		*k = keptMemory{m.a, m.bytes}
@@ -336,7 +341,7 @@ func (l *Launch) argsType(typ launch.Type, args unsafe.Pointer) (reflect.Type, e
 	return t.Elem(), nil
 }
 
-// note records how setAgain sets argument i. The argument must already be set.
+// note records how setAgain must set argument i. The caller must already have set the argument.
 func (x *call) note(i int, t reflect.StructField, from unsafe.Pointer) {
 	s := &x.l.b.Slots[i]
 	f := field{from: uint32(t.Offset), to: uint16((uintptr(s.At) - uintptr(unsafe.Pointer(unsafe.SliceData(x.l.b.Store)))) / wordSize)}
@@ -383,13 +388,13 @@ func (x *call) configure(cfg *LaunchConfig) error {
 	return nil
 }
 
-// point caches the address of the launch's arguments, which a Doer may have moved.
+// point caches the address of the launch's arguments, because a Doer may have moved them.
 func (x *call) point() {
 	x.store = unsafe.Pointer(unsafe.SliceData(x.l.b.Store))
 	x.block.kernelParams = x.l.b.Node.KernelParams
 }
 
-// send is Stream.Do with a fast path.
+// send is like Stream.Do, with a fast path.
 func (x *call) send(s *Stream) error {
 	if x.alone {
 		if err := x.l.checkRestrict(); err != nil {
@@ -411,13 +416,13 @@ func (x *call) launch(s *Stream) error {
 	b.stream = uintptr(s.raw)
 	code := loader.Invoke(&b.c)
 	runtime.KeepAlive(s)
-	if uint32(code) == 0 { // compared here because Result is not inlined
+	if uint32(code) == 0 { // compared here, because Result would not be inlined
 		return nil
 	}
 	return x.l.failed(s.d.Result(cu.FnCuLaunchKernel, code))
 }
 
-// give passes the launch to a Doer, which may change it.
+// give passes the launch to a Doer. The Doer may change it.
 func (x *call) give(on Doer) error {
 	if on == nil {
 		return nilError("stream")

@@ -12,7 +12,7 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// Arguments of the kernel axpy.
+// The arguments of kernel axpy.
 type (
 	axpyArgs struct {
 		x, y  driver.View[float32]
@@ -54,7 +54,7 @@ func TestCallsThatAreNotWholeAreRefused(t *testing.T) {
 		cfg := driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(1)}
 
 		args := axpyArgs{x.All(), x.All(), 1, 0}
-		for range 2 { // a rejected call is not cached, and a correct call succeeds after it
+		for range 2 { // a rejected call must not be cached, and a correct call must succeed after it
 			wantError(t, calls.Do(w.s, &cfg, &struct{ x driver.View[float32] }{x.All()}), driver.CUDA_ERROR_INVALID_VALUE, "axpy", "takes 4", "got 1")
 			wantError(t, calls.Do(w.s, &cfg, args), driver.CUDA_ERROR_INVALID_VALUE, "axpy", "not a pointer to a struct")
 			wantError(t, calls.Do(w.s, &cfg, (*axpyArgs)(nil)), driver.CUDA_ERROR_INVALID_VALUE, "axpy", "arguments are nil")
@@ -83,7 +83,7 @@ func TestCallsLetTheCollectorHaveTheirArguments(t *testing.T) {
 		b := must(driver.Alloc[float32](c, 1))(t)
 		args := struct{ out driver.View[float32] }{b.All()}
 		noError(t, calls.Do(w.s, &cfg, &args))
-		// The spare call also refers to the buffer.
+		// The spare call also keeps a reference to the buffer.
 		noError(t, calls.Do(within{calls, w.s, cfg, &args}, &cfg, &args))
 		noError(t, b.Close())
 		runtime.AddCleanup(b.Ref().Lifetime(), func(gone chan bool) { gone <- true }, gone)
@@ -113,8 +113,8 @@ func TestCallsOfAClosedModuleAreRefused(t *testing.T) {
 	})
 }
 
-// Calls does not check types and memory that are the same as in the previous call. Each launch must
-// nevertheless use the arguments of its own call.
+// Calls skips the checks of types and memory that have not changed since the previous call. Each
+// launch must still use the arguments of its own call.
 func TestCallsAreMadeAgainWithOtherArguments(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		w := newWork(t, c)
@@ -326,7 +326,7 @@ func TestCallsTellWhichMemoryTheyUse(t *testing.T) {
 	})
 }
 
-// Two buffers of an allocator may have the same address. Only the closed one is rejected.
+// Two buffers from an allocator may have the same address. Only the closed one must be rejected.
 func TestCallsTellMemoryAtOneAddressApart(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		w := newWork(t, c)

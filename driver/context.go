@@ -31,8 +31,8 @@ type contextCore struct {
 	raw     CUcontext
 	bound   *Driver
 	guarded *Driver
-	// loose is used for calls in which a stream or event determines the context. It is guarded. If
-	// the driver's version is at least selfBound, it does not bind the context.
+	// loose is used for calls whose context is determined by a stream or event. It is guarded. If
+	// the driver's version is at least selfBound, loose does not bind the context.
 	loose   *Driver
 	release func(d *cu.Driver) error // releases or destroys raw
 	marks   markPool
@@ -40,7 +40,8 @@ type contextCore struct {
 	faults  faults
 	seen    uint32 // number of kernel faults that Synchronize need not report; atomic
 
-	// legacyUsed records that kernels may run in the legacy stream, or in a stream that it waits for.
+	// legacyUsed is set if kernels may run in the legacy stream or in a stream that the legacy
+	// stream waits for.
 	legacyUsed atomic.Bool
 
 	home life.Home
@@ -73,7 +74,7 @@ func (dev Device) PrimaryContext() (*Context, error) {
 }
 
 // NewContext creates a context in addition to the primary one, for isolation or for other flags.
-// Creating it takes hundreds of milliseconds and device memory. Work of different contexts never
+// Creating it takes hundreds of milliseconds and device memory. Work in different contexts never
 // runs concurrently.
 func (dev Device) NewContext(flags cu.CUctx_flags) (*Context, error) {
 	if err := dev.check(); err != nil {
@@ -87,7 +88,7 @@ func (dev Device) NewContext(flags cu.CUctx_flags) (*Context, error) {
 }
 
 // createContext creates a context and pops it from the thread's stack. The driver pushes each new
-// context there, where an unrelated goroutine would later find it current.
+// context onto that stack, where an unrelated goroutine would later find it current.
 func (dev Device) createContext(flags cu.CUctx_flags) (CUcontext, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -109,8 +110,8 @@ func (dev Device) createContext(flags cu.CUctx_flags) (CUcontext, error) {
 }
 
 // BorrowContext returns a Context for a handle that other code owns. The handle must stay valid
-// until the Context and everything created from it are closed. Closing the Context does not destroy
-// the driver's context.
+// until the Context and all objects created from it are closed. Closing the Context does not
+// destroy the driver's context.
 func (dev Device) BorrowContext(raw CUcontext) (*Context, error) {
 	if err := dev.check(); err != nil {
 		return nil, err
@@ -149,18 +150,18 @@ func newContext(dev Device, raw CUcontext, release func(*cu.Driver) error) *Cont
 }
 
 // destroy runs when the context's last object is destroyed. The call that releases the context must
-// not be bound to it.
+// not bind that context.
 func (core *contextCore) destroy(d *cu.Driver) error {
 	if err := core.marks.destroy(d); err != nil {
-		core.home.Note(err) // only noted, because the library rather than the caller created these events
+		core.home.Note(err) // only noted, because the library, not the caller, created these events
 	}
 	printed := core.home.Faults.Print()
 	unloaded := core.unload(d)
 	if err := core.dev.driver.core.kernelFaults.Close(core.home.Faults, d); err != nil {
-		core.home.Note(err) // only noted, because the library rather than the caller allocated this memory
+		core.home.Note(err) // only noted, because the library, not the caller, allocated this memory
 	}
 	err := errors.Join(unloaded, core.release(&core.dev.driver.Guarded().Driver))
-	if printed { // the driver has printed what its buffer still had
+	if printed { // the driver has already printed the rest of its buffer
 		if err := kernelfault.Flush(); err != nil {
 			core.home.Note(err)
 		}
@@ -251,7 +252,7 @@ func (c *Context) Close() error {
 	return err
 }
 
-// MemInfo returns the free and the total device memory, in bytes.
+// MemInfo returns the free and total device memory, in bytes.
 func (c *Context) MemInfo() (free, total uint64, err error) {
 	if err := c.check(); err != nil {
 		return 0, 0, err
@@ -262,7 +263,7 @@ func (c *Context) MemInfo() (free, total uint64, err error) {
 	return uint64(f), uint64(t), err
 }
 
-// Limit returns one of the context's limits. Sizes are in bytes. If the device does not have the
+// Limit returns one of the context's limits. Sizes are in bytes. If the device does not support the
 // limit, the error is CUDA_ERROR_UNSUPPORTED_LIMIT.
 func (c *Context) Limit(l cu.CUlimit) (uint64, error) {
 	if err := c.check(); err != nil {
@@ -317,9 +318,9 @@ func (c *Context) Synchronize(ctx context.Context) error {
 	return c.core.home.Faults.After(n, &c.core.seen)
 }
 
-// CleanupErrors returns the most recent errors that no call could return. They come from destroying
-// unreachable objects and objects whose last reference a wait released. They include panics of a
-// closed stream's host functions.
+// CleanupErrors returns the most recent errors that no call could return. Such errors occur when
+// the library destroys an unreachable object, or an object whose last reference a wait released.
+// The result also includes panics in host functions of closed streams.
 func (c *Context) CleanupErrors() []error {
 	if c == nil || c.core == nil {
 		return nil
@@ -327,8 +328,8 @@ func (c *Context) CleanupErrors() []error {
 	return c.core.home.Errors()
 }
 
-// newLifetime begins the lifetime of an object of c, which keeps c alive. It returns an error if c
-// is closed.
+// newLifetime begins the lifetime of an object created from c. The object keeps c alive. If c is
+// closed, newLifetime returns an error.
 func newLifetime(c *Context, kind string) (*life.Lifetime, error) {
 	if err := c.check(); err != nil {
 		return nil, fmt.Errorf("cannot make %s: %w", life.AKind(kind), err)
@@ -369,21 +370,22 @@ func (dev Device) PeerAttribute(a cu.CUdevice_P2PAttribute, peer Device) (int, e
 }
 
 // EnablePeerAccess lets kernels of the context access peer's memory, but not the reverse. Enabling
-// access again is not an error.
+// access twice is not an error.
 func (c *Context) EnablePeerAccess(peer *Context) error {
 	return c.peer(peer, "enable", cu.CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, func(d *cu.Driver) error {
 		return d.CuCtxEnablePeerAccess(peer.core.raw, 0)
 	})
 }
 
-// DisablePeerAccess reverts EnablePeerAccess. Without access, it does nothing.
+// DisablePeerAccess reverts EnablePeerAccess. If access is not enabled, it does nothing.
 func (c *Context) DisablePeerAccess(peer *Context) error {
 	return c.peer(peer, "disable", cu.CUDA_ERROR_PEER_ACCESS_NOT_ENABLED, func(d *cu.Driver) error {
 		return d.CuCtxDisablePeerAccess(peer.core.raw)
 	})
 }
 
-// peer checks both contexts and runs call. It ignores the error with the code given by already.
+// peer checks both contexts and runs call. If call returns the code in already, peer ignores the
+// error.
 func (c *Context) peer(peer *Context, verb string, already CUresult, call func(*cu.Driver) error) error {
 	if err := c.check(); err != nil {
 		return err

@@ -16,11 +16,11 @@ import (
 // or 3D region of pitched memory.
 type CopyOp struct {
 	kind   copyKind
-	ctx    *Context // where it runs
-	other  *Context // the source's context, if different
+	ctx    *Context // where the copy runs
+	other  *Context // the source's context, if different from ctx
 	dst    CUdeviceptr
 	src    CUdeviceptr
-	host   unsafe.Pointer // page-locked: outside Go's heap, or pinned
+	host   unsafe.Pointer // page-locked host memory: outside Go's heap, or pinned
 	bytes  uintptr
 	params cu.CUDA_MEMCPY3D
 	lives  [2]*life.Lifetime
@@ -52,8 +52,8 @@ func Upload[T any](dst MemoryOf[T], src HostMemoryOf[T]) (*CopyOp, error) {
 	return o, nil
 }
 
-// Download returns an operation that copies src to dst, which must have the same length. dst has
-// the data once a wait for the stream returns.
+// Download returns an operation that copies src to dst, which must have the same length. Once a
+// wait for the stream returns, dst has the data.
 func Download[T any](dst HostMemoryOf[T], src MemoryOf[T]) (*CopyOp, error) {
 	d, h, err := bothSpans(src, dst, "download")
 	if err != nil {
@@ -104,7 +104,7 @@ func spanOfAll[T any](m MemoryOf[T]) (span, error) {
 	return spanOf(m)
 }
 
-// bothSpans returns the ranges of a copy between device and host, which must have equal sizes.
+// bothSpans returns the device and host ranges of a copy. Both must have the same size.
 func bothSpans[T any](dev MemoryOf[T], host HostMemoryOf[T], what string) (span, hostSpan, error) {
 	d, err := spanOfAll(dev)
 	if err != nil {
@@ -267,7 +267,7 @@ func (o *CopyOp) Context() *Context {
 	return o.ctx
 }
 
-// Uses returns the memory at both ends and the accesses to it.
+// Uses returns the memory of the source and the destination, and how the copy accesses it.
 func (o *CopyOp) Uses() uses.Set {
 	if o == nil {
 		return uses.Set{}
@@ -284,8 +284,8 @@ func (o *CopyOp) String() string {
 }
 
 // sendPeer copies between contexts. In a capture, cuMemcpyPeerAsync fails (error 900, seen on
-// driver 580). A captured copy therefore names no contexts, and unified addressing determines them
-// from the addresses.
+// driver 580). A captured copy therefore names no contexts. With unified addressing, the driver
+// determines them from the addresses.
 func (o *CopyOp) sendPeer(s *Stream) error {
 	capturing, err := s.recording()
 	if err != nil {
@@ -302,9 +302,9 @@ func (o *CopyOp) sendPeer(s *Stream) error {
 type Region struct {
 	Memory Memory
 	Pitch  uintptr // bytes from one row to the next
-	Rows   uintptr // rows from one layer to the next; 0: Y plus the box's rows
+	Rows   uintptr // rows from one layer to the next; if 0, Y plus the number of rows in the box
 
-	X        uintptr // bytes before the box in each row
+	X        uintptr // bytes before the box within each row
 	Y, Layer uintptr // rows and layers before the box
 }
 
@@ -371,7 +371,7 @@ func (p place) String() string {
 func (r *Region) open(width, height, depth uintptr, mode AccessMode) (place, error) {
 	p := place{pitch: r.Pitch, rows: r.Rows}
 	for _, n := range []uintptr{r.Pitch, r.Rows, r.X, r.Y, r.Layer, width, height, depth} {
-		if n > elem.MaxBytes/2 { // the sum of any two must not overflow
+		if n > elem.MaxBytes/2 { // so that adding two of these values cannot overflow
 			return p, invalidf("%d bytes, rows or layers do not fit the address space", n)
 		}
 	}

@@ -188,7 +188,8 @@ func TestMemoryOperationsReachTheDriver(t *testing.T) {
 	wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "without a step")
 }
 
-// Overlaps and Common are exact to the byte: they must agree with an enumeration of the bytes.
+// Overlaps and Common are exact to the byte. The test compares them with a byte-by-byte
+// enumeration.
 func TestAccessesOverlapByTheByte(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	yes := 0
@@ -251,7 +252,7 @@ func firstCommon(a, b map[uint64]bool) (uint64, bool) {
 	return first, found
 }
 
-// The recorded access is as narrow as the operation. Rows without gaps are recorded as a plain
+// The recorded access is as narrow as the operation. Rows without gaps are recorded as a contiguous
 // range.
 func TestCopiesAndFillsSayWhichBytesTheyUse(t *testing.T) {
 	a := newAxpy(t)

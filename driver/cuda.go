@@ -16,13 +16,13 @@ const MinVersion = cu.MinVersion
 func SystemLibrary(path string) (loader.Library, error) { return cu.SystemLibrary(path) }
 
 // Error is the failure of a driver function. It holds the function's name, the code, the usual
-// cause, and the log of the driver's compiler or linker. errors.Is matches the code. %v prints one
-// line, and %+v adds the log.
+// cause, and the log from the driver's compiler or linker. errors.Is matches the code. %v prints
+// one line, and %+v adds the log.
 type Error = cu.Error
 
 var (
-	// ErrNotSupported matches CUDA_ERROR_NOT_SUPPORTED, and the error for a function that the
-	// driver lacks.
+	// ErrNotSupported matches CUDA_ERROR_NOT_SUPPORTED. It also matches the error for a function
+	// that the driver does not have.
 	ErrNotSupported = cu.ErrNotSupported
 	// ErrDriverTooOld matches the error for a driver that is older than [MinVersion].
 	ErrDriverTooOld = cu.ErrDriverTooOld

@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/internal/absent"
 )
 
-// Device is one GPU of a [Driver]: a small comparable value, never closed.
+// Device is one GPU of a [Driver]. It is a small comparable value that need not be closed.
 type Device struct {
 	driver  *Driver
 	ordinal int
@@ -28,8 +28,8 @@ func (d *Driver) DeviceCount() (int, error) {
 	return int(n), err
 }
 
-// Device returns the device with the given ordinal, counted from 0. If there is no such device, the
-// error is CUDA_ERROR_INVALID_DEVICE.
+// Device returns the device with the given ordinal, which starts at 0. If there is no such device,
+// the error is CUDA_ERROR_INVALID_DEVICE.
 func (d *Driver) Device(ordinal int) (Device, error) {
 	if !d.exists() {
 		return Device{}, absentError(d == nil, "driver")
@@ -44,8 +44,8 @@ func (d *Driver) Device(ordinal int) (Device, error) {
 	return dev, nil
 }
 
-// Devices yields the devices in the order of their ordinals. If a device cannot be queried, Devices
-// yields a zero Device with the error and stops.
+// Devices yields the devices by ascending ordinal. If a device cannot be queried, Devices yields a
+// zero Device with the error and stops.
 func (d *Driver) Devices() iter.Seq2[Device, error] {
 	return func(yield func(Device, error) bool) {
 		n, err := d.DeviceCount()
@@ -65,7 +65,8 @@ func (d *Driver) Devices() iter.Seq2[Device, error] {
 // Driver returns the driver that the device belongs to.
 func (dev Device) Driver() *Driver { return dev.driver }
 
-// Ordinal returns the device's number, which is specific to this process.
+// Ordinal returns the device's number in this process. Other processes may number the devices
+// differently.
 func (dev Device) Ordinal() int { return dev.ordinal }
 
 // Raw returns the driver's handle.
@@ -87,7 +88,8 @@ func (dev Device) check() error {
 	return nil
 }
 
-// sameDriver rejects a device of another driver, because this driver cannot use its handle.
+// sameDriver rejects a device that belongs to another driver, because this driver cannot use its
+// handle.
 func (dev Device) sameDriver(o Device) error {
 	if dev.driver.core == o.driver.core {
 		return nil
@@ -149,7 +151,7 @@ func (dev Device) Attribute(a cu.CUdevice_attribute) (int, error) {
 	return int(v), nil
 }
 
-// ComputeCapability returns the compute capability, 9 and 0 for sm_90.
+// ComputeCapability returns the compute capability as two numbers: 9 and 0 for sm_90.
 func (dev Device) ComputeCapability() (major, minor int, err error) {
 	major, err = dev.Attribute(cu.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)
 	if err != nil {
@@ -200,13 +202,13 @@ type Properties struct {
 	RegistersPerBlock           int    // 32-bit registers
 	RegistersPerMultiprocessor  int
 
-	SharedMemPerBlock          int // bytes, the default limit
-	SharedMemPerBlockOptin     int // bytes, after raising the kernel's limit
+	SharedMemPerBlock          int // default limit, in bytes
+	SharedMemPerBlockOptin     int // limit in bytes after opting in for a kernel
 	SharedMemPerMultiprocessor int
 	ReservedSharedMemPerBlock  int
 	ConstantMem                int
 	L2Cache                    int
-	MaxPersistingL2Cache       int // the part of L2Cache reserved for persisting lines
+	MaxPersistingL2Cache       int // largest part of L2Cache that persisting lines can use
 
 	ClockKHz, MemoryClockKHz int
 	MemoryBusBits            int
@@ -228,7 +230,7 @@ type Properties struct {
 	HostRegisterSupported bool
 }
 
-// Properties queries the properties. Those unknown to the driver are zero.
+// Properties queries the device's properties. A property that the driver does not know is zero.
 func (dev Device) Properties() (Properties, error) {
 	var p Properties
 	if err := dev.check(); err != nil {

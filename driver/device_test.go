@@ -186,8 +186,8 @@ func sum2(w *work, near, far driver.Memory) error {
 	return w.kernel("axpy").Launch(w.s, driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(2)}, far, near, float32(1), uint32(2))
 }
 
-// Only SetAccess determines which devices can access the memory of a pool. EnablePeerAccess has no
-// effect on it.
+// Which devices can access a pool's memory depends only on SetAccess. EnablePeerAccess has no
+// effect on that memory.
 func TestPoolMemoryOfAnotherDeviceNeedsAccessOfThePool(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *driver.Context) {
 		w := newWork(t, a)
@@ -394,7 +394,7 @@ func TestMemInfoAndLimits(t *testing.T) {
 	})
 }
 
-// A destroyed context may still be cached as current on some threads. It must not be mistaken for
+// Some threads may still have a destroyed context cached as current. It must not be mistaken for
 // the next context, which may get the same address.
 func TestContextsCanBeMadeAgain(t *testing.T) {
 	gputest.EachDriver(t, func(t *testing.T, d *driver.Driver) {

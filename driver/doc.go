@@ -35,9 +35,9 @@
 //
 // Any goroutine may use any object at any time, unless the object's documentation says otherwise. A
 // goroutine need not be locked to a thread: every call that needs a context makes it current in the
-// same native call. Background work of the library (destroying unreachable objects, growing a pool)
-// and every wait and query run in the relaxed capture mode. They cannot invalidate a stream capture
-// elsewhere in the process.
+// same native call. The library's background work (destroying unreachable objects, growing a pool)
+// and all waits and queries run in the relaxed capture mode. They cannot invalidate a stream
+// capture elsewhere in the process.
 //
 // # Lifetimes
 //
@@ -54,11 +54,12 @@
 // Methods return errors and do not panic. An error names the object, the driver function and its
 // code, and states the usual cause. errors.Is matches the code (CUDA_ERROR_OUT_OF_MEMORY),
 // [ErrNotSupported], [ErrClosed] and [ErrContextLost]. errors.As extracts an [*Error]. %+v also
-// prints the output of the driver's compiler. Invalid arguments, ranges and objects of other
-// drivers are detected before the driver is called, usually as CUDA_ERROR_INVALID_VALUE. If work
-// fails after it was enqueued, the wait or any later call returns the error.
+// prints the output of the driver's compiler. Invalid arguments, invalid ranges and objects that
+// belong to other drivers are detected before the driver is called, usually with
+// CUDA_ERROR_INVALID_VALUE. If work fails after it was enqueued, the wait or any later call returns
+// the error.
 //
-// CUDA 11.4 and later drivers are supported. The documentation of a later feature names its
+// Drivers for CUDA 11.4 and later are supported. The documentation of a later feature names its
 // version, as in (CUDA 12.3). On an older driver, such a feature returns an error that matches
 // ErrNotSupported and names the required version.
 //

@@ -105,7 +105,7 @@ func (d *Driver) Has(f cu.Function) bool { return d.raw().Has(f) }
 // Version returns the CUDA version that the driver supports: 12040 for 12.4.
 func (d *Driver) Version() int { return d.raw().Version() }
 
-// Library returns the library that the driver was created from.
+// Library returns the library passed to New.
 func (d *Driver) Library() loader.Library { return d.raw().Library() }
 
 // Closed reports whether Close was called on any view of the driver.
@@ -114,9 +114,9 @@ func (d *Driver) Closed() bool { return d.raw().Closed() }
 // Close releases the library. First close the objects created from the driver. Close waits at most
 // ten seconds for the GPU work of closed objects.
 //
-// The system's library stays loaded, so later calls are safe. A later call returns what the library
-// returns, and its errors match [ErrClosed]. A host function cannot close the driver that calls it:
-// there, Close does nothing and returns CUDA_ERROR_NOT_PERMITTED.
+// The system's library stays loaded, so later calls are safe. A later call still reaches the
+// library, and any error it returns matches [ErrClosed]. A host function cannot close the driver
+// that calls it: there, Close does nothing and returns CUDA_ERROR_NOT_PERMITTED.
 func (d *Driver) Close() error {
 	if !d.exists() {
 		return nil
@@ -129,8 +129,8 @@ func (d *Driver) Close() error {
 
 // Available returns nil if the system's CUDA driver can be used. Otherwise the error states the
 // reason: a missing library, no GPU, a driver that is too old, or devices that other processes use
-// exclusively. The result is determined once, and the library stays loaded. If the process has no
-// primary context, the first call takes as long as creating one.
+// exclusively. Available determines the result once and leaves the library loaded. If the process
+// has no primary context, the first call takes as long as creating one.
 func Available() error { return available() }
 
 var available = sync.OnceValue(func() error {
@@ -172,7 +172,7 @@ func (dev Device) givesContext() error {
 // describes an object that is still open.
 type Leak struct {
 	Kind    string    // "stream", "buffer of float32", …
-	Handle  uint64    // the driver's handle
+	Handle  uint64    // the driver's handle for the object
 	Device  Device    // the object's device
 	Context CUcontext // the object's context
 	Stack   string    // where it was created, innermost call first
@@ -194,9 +194,9 @@ func (l Leak) String() string {
 
 // SetLeakHook sets a hook that is called for every object that becomes unreachable without Close.
 // It returns the previous hook. The hook receives the stack of the object's creation. Without a
-// hook, such objects are destroyed silently, at no cost per object. Stacks are recorded only for
-// objects created after the call. A nil hook turns the recording off. The hook runs on a goroutine
-// of this package, after the object was destroyed.
+// hook, such objects are destroyed silently, and tracking them costs nothing. Stacks are recorded
+// only for objects created after the call. A nil hook turns recording off. The hook runs on a
+// goroutine of this package, after the object was destroyed.
 func SetLeakHook(hook func(Leak)) (previous func(Leak)) {
 	hooks.Lock()
 	defer hooks.Unlock()
@@ -223,8 +223,8 @@ func leakOf(r life.Report) Leak {
 	return l
 }
 
-// OpenObjects returns the objects created since a leak hook was set and not yet destroyed, in no
-// particular order. Without a hook it returns none.
+// OpenObjects returns the objects that were created since a leak hook was set and are not yet
+// destroyed. Their order is unspecified. Without a hook, it returns none.
 func OpenObjects() []Leak {
 	open := life.Open()
 	leaks := make([]Leak, len(open))

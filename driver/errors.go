@@ -111,9 +111,10 @@ func (e *namedError) Format(s fmt.State, verb rune) {
 var noDriver = sync.OnceValue(func() *Driver { return &Driver{*cu.NoContext(), new(driverCore)} })
 
 // Lost returns nil if the context still works. Otherwise the error matches [ErrContextLost] and the
-// code that the driver returned for a trivial query. For a closed context, it matches only
-// [ErrClosed]. Use Lost for health checks, and to distinguish a transient CUDA_ERROR_UNKNOWN from a
-// lost device. It does not wait, so it cannot detect later failures, nor disturb captures.
+// code that the driver returned for a trivial query. If the context is closed, the error matches
+// only [ErrClosed]. Use Lost for health checks, and to distinguish a transient CUDA_ERROR_UNKNOWN
+// from a lost device. It does not wait, so it cannot detect failures of work that is still in
+// flight. It does not invalidate captures.
 func (c *Context) Lost() error {
 	if err := c.check(); err != nil {
 		return err
@@ -133,7 +134,7 @@ func (c *Context) Lost() error {
 	return &lostError{c.String(), err}
 }
 
-// lostError wraps an error with any code. It also matches ErrContextLost.
+// lostError wraps an error so that it also matches ErrContextLost.
 type lostError struct {
 	context string
 	err     error
@@ -149,13 +150,14 @@ func (e *lostError) Error() string {
 func (e *lostError) Unwrap() []error { return []error{e.err, ErrContextLost} }
 
 // KernelFault reports that a check in a kernel failed, such as a bounds check. The failing threads
-// ended, and the memory that the launch wrote is unspecified. The context works on. Each stream
-// and event returns a fault once, from the first wait after it, even if another stream ran the kernel.
+// have ended, and the contents of memory that the launch wrote are unspecified. The context still
+// works. Each stream and each event reports a fault once, at its first wait after the fault, even
+// if the kernel ran in another stream.
 type KernelFault struct {
-	Kind          string    // index, slice, nil, divide, shift, convert, assert, panic, …
+	Kind          string    // index, slice, nil, divide, shift, convert, assert, panic, and others
 	Kernel, File  string    // File is relative to its Go module
 	Line, Column  int       // from 1; 0 if unknown
-	Message       string    // of a panic or an assertion
+	Message       string    // the message of a panic or an assertion
 	Values        [3]int64  // index: index, length; slice: low, high, capacity; convert: the lengths
 	Block, Thread [3]uint32 // indices of the failing thread
 }
@@ -176,7 +178,7 @@ func (f *KernelFault) Error() string {
 
 func triple(v [3]uint32) string { return fmt.Sprintf("(%d,%d,%d)", v[0], v[1], v[2]) }
 
-// what describes the failed check as Go's panics do.
+// what describes the failed check in the words of Go's run-time panics.
 func (f *KernelFault) what() string {
 	v, text := f.Values, ""
 	switch f.Kind {

@@ -61,8 +61,8 @@ func TestEmbeddedModuleThatIsNotUnloadedIsAnErrorOfClose(t *testing.T) {
 	}
 }
 
-// lateLibrary makes every lookup of a library's kernel fail with a compiler error and a log that
-// fills the log buffer. It counts the modules loaded and unloaded.
+// lateLibrary makes every lookup of a library's kernel fail with a compiler error. The error's log
+// fills the log buffer. lateLibrary counts the modules that are loaded and unloaded.
 type lateLibrary struct {
 	loader.Library
 	loaded, unloaded int
@@ -104,8 +104,9 @@ func (l *lateLibrary) Lookup(symbol string) (loader.Proc, error) {
 
 const firstLogBytes = 16 << 10
 
-// To get the whole log, the driver package compiles the image again as a module. If that
-// unexpectedly succeeds, it must unload the module and return the first error.
+// To get the whole log, package driver compiles the image again as a module. If the second
+// compilation unexpectedly succeeds, the package must unload that module and return the first
+// error.
 func TestCompilingAgainForTheLogLeavesNoModule(t *testing.T) {
 	lib := &lateLibrary{Library: emulator.New(emulator.Config{})}
 	c := gputest.Context(t, gputest.Driver(t, lib))

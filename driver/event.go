@@ -25,7 +25,7 @@ type Event struct {
 	timing bool
 	sleepy bool // created WithBlockingSync
 
-	borrowed bool // from BorrowEvent: life is the context's
+	borrowed bool // created by BorrowEvent; life is then the context's
 
 	seen uint32 // number of kernel faults that need not be reported; atomic
 }
@@ -145,7 +145,7 @@ func (e *Event) Query() (done bool, err error) {
 	return e.query(atomic.LoadUint32(&e.seen))
 }
 
-// query is Query, and returns the kernel faults after the first n.
+// query is like Query, but also returns kernel faults after the first n.
 func (e *Event) query(n uint32) (done bool, err error) {
 	if err := e.check(); err != nil {
 		return false, err
@@ -188,8 +188,8 @@ func (e *Event) Wait(ctx context.Context) error {
 func (e *Event) poll() (bool, error) { return finished(e.ctx.core.loose.CuEventQuery(e.raw)) }
 func (e *Event) block() error        { return e.ctx.core.guarded.CuEventSynchronize(e.raw) }
 
-// sleeps reports whether block sleeps. The context's flags do not matter: without WithBlockingSync,
-// the driver spins.
+// sleeps reports whether block sleeps. Unlike for a stream, the context's flags do not matter:
+// without WithBlockingSync, the driver spins.
 func (e *Event) sleeps() (bool, error) { return e.sleepy, nil }
 
 // Elapsed returns the time from start to e, precise to about 0.5 µs. Both events need timing. Until
@@ -234,7 +234,7 @@ func (e *Event) Lifetime() *life.Lifetime {
 	return e.life
 }
 
-// done releases the reference that Wait has retained.
+// done releases the reference that Wait retained.
 func (e *Event) done() { e.life.Done() }
 
 // EventOp is an operation that records an event or waits for it.
@@ -311,8 +311,8 @@ func (o *EventOp) String() string {
 type mark struct {
 	core   *contextCore
 	raw    CUevent
-	holder *life.Lifetime // lifetime of the stream, retained by the wait
-	seen   *uint32        // the stream's field seen
+	holder *life.Lifetime // lifetime of the stream, retained for the wait
+	seen   *uint32        // points to the stream's field seen
 }
 
 // markPool holds unused events. Each wait returns its event, so there are never more events than
@@ -322,8 +322,8 @@ type markPool struct {
 	free []*mark
 }
 
-// markFlags returns the flags for marks. Marks have no timing. A thread that blocks on a mark spins
-// or sleeps, depending on the context's flags.
+// markFlags returns the flags for creating marks. Marks have no timing. Whether a thread that
+// blocks on a mark spins or sleeps depends on the context's flags.
 func (core *contextCore) markFlags() (uint32, error) {
 	sleeps, err := core.sleeps()
 	if sleeps {
@@ -359,8 +359,8 @@ func (core *contextCore) sleeps() (bool, error) {
 	return sched == schedSleeps, nil
 }
 
-// markStream records a mark in s, which the caller has retained. The mark's done method releases
-// that reference.
+// markStream records a mark in s. The caller must have retained s. The mark's done method releases
+// s.
 func (core *contextCore) markStream(s *Stream) (*mark, error) {
 	m, err := core.newMark()
 	if err != nil {
@@ -421,7 +421,8 @@ func (p *markPool) destroy(d *cu.Driver) error {
 func (m *mark) poll() (bool, error) { return finished(m.core.loose.CuEventQuery(m.raw)) }
 func (m *mark) block() error        { return m.core.guarded.CuEventSynchronize(m.raw) }
 
-// sleeps depends on the context's flags, as in cuStreamSynchronize.
+// sleeps reports whether the context's flags make the wait sleep, as they do for
+// cuStreamSynchronize.
 func (m *mark) sleeps() (bool, error) { return m.core.sleeps() }
 
 func (m *mark) faults(n uint32) error { return m.core.home.Faults.After(n, m.seen) }
@@ -431,5 +432,5 @@ func (m *mark) done() {
 	holder := m.holder
 	m.holder, m.seen = nil, nil
 	m.core.marks.put(m)
-	holder.Done() // may destroy the context and the pool
+	holder.Done() // may destroy both the context and the pool
 }

@@ -116,7 +116,7 @@ func ExampleHostFunc() {
 	// Output: 14
 }
 
-// ArgOf checks the type of an argument once. Use it for an argument that changes at every step.
+// ArgOf checks an argument's type once. Use it for an argument that changes at every step.
 func ExampleArgOf() {
 	c := exampleContext()
 	m, err := c.LoadModule([]byte(workPTX))
@@ -346,7 +346,7 @@ func ExampleUserObject() {
 	// Output: destroyed
 }
 
-// Package graph derives edges from the accesses that operations declare.
+// Package graph derives edges from the memory accesses that operations declare.
 func ExampleDeclared_Access() {
 	c := exampleContext()
 	b, err := driver.Alloc[byte](c, 100)
@@ -361,7 +361,7 @@ func ExampleDeclared_Access() {
 	// Output: true true 50 60
 }
 
-// A program that returns from a wait with a fault can tell which check failed, and continue.
+// If a wait returns a kernel fault, a program can find out which check failed, and continue.
 func ExampleKernelFault() {
 	wait := func() error { // stands for Stream.Wait after a launch with a length that is too small
 		return &driver.KernelFault{Kind: "index", Kernel: "step", File: "heat/step.go", Line: 17, Column: 9,

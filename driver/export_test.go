@@ -20,7 +20,7 @@ func SetBlockingSlots(n int) (restore func()) {
 }
 
 // SetFewWaits sets the largest number of simultaneous waits that does not count as a crowd. With 0,
-// every wait belongs to a crowd.
+// every wait counts as a part of a crowd.
 func SetFewWaits(n int) (restore func()) {
 	old := waits.few.Swap(int32(n))
 	fewWaitsAre.Store(int32(n) + 1)
@@ -33,7 +33,7 @@ func Waits() int { return int(waits.now.Load()) }
 // RegisteredHostCalls returns the number of host calls that the driver could still make.
 func RegisteredHostCalls() int { return hostcall.Registered() }
 
-// FreeSleepingSlots returns the number of free slots for waits that block a thread that sleeps.
+// FreeSleepingSlots returns the number of free slots for waits that put their thread to sleep.
 func FreeSleepingSlots() int { return int(sleepingSlots.free.Load()) }
 
 // FreeLate frees b without checking it. It simulates a FreeAsync whose buffer another goroutine

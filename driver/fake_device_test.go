@@ -27,7 +27,7 @@ type fakeDevice struct {
 	sets    []fakeSet
 	copies  []fakeCopy
 	region  cu.CUDA_MEMCPY3D
-	shared  int32 // the latest CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+	shared  int32 // the latest value of CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 	perSM   int32
 	pinned  [][]uint64 // host allocations
 	reached driver.CUresult
@@ -216,7 +216,7 @@ func (f *fakeDevice) defineLaunches() {
 	})
 }
 
-// readArgs copies a launch's arguments, whose sizes are in f.params.
+// readArgs copies a launch's arguments. Their sizes are in f.params.
 func (f *fakeDevice) readArgs(params unsafe.Pointer) {
 	if params == nil {
 		return

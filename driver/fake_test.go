@@ -11,9 +11,9 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// fake is a driver that does no work. It records the live handles and, for each call, the function,
-// the current context and the capture mode. Lifetime tests use it instead of the emulator because
-// they can set the result of every call.
+// fake is a driver that does no work. It records which handles are live and, for each call, the
+// function, the current context and the capture mode. Lifetime tests use it instead of the emulator
+// because they can set the result of every call.
 type fake struct {
 	mu      sync.Mutex
 	procs   map[string]loader.Proc
@@ -29,10 +29,10 @@ type fake struct {
 	objects map[uintptr][2]uintptr
 	capture bool
 	hosts   [][2]uintptr // enqueued host functions
-	silent  bool         // records no calls and does not allocate
+	silent  bool         // calls are not recorded and do not allocate
 	busyFor int          // see stillBusy
 	asked   int
-	memory  uintptr // added to the usual address of stream-ordered memory
+	memory  uintptr // offset added to the usual address of stream-ordered memory
 }
 
 type fakeThread struct {
@@ -141,7 +141,7 @@ func (f *fake) query(kind string) func(loader.Args) driver.CUresult {
 	}
 }
 
-// stillBusy returns true busyFor times and then false once, repeatedly.
+// stillBusy returns true busyFor times, then false once, and starts again.
 func (f *fake) stillBusy() bool {
 	if f.busyFor == 0 {
 		return false
@@ -284,7 +284,7 @@ func (f *fake) setBusy(h uintptr, busy bool) {
 	defer f.mu.Unlock()
 	f.busy[h] = busy
 	if !busy {
-		clear(f.busy) // so that completion events recorded in the stream are done too
+		clear(f.busy) // events recorded in the stream are then complete too
 	}
 	f.wake.Broadcast()
 }

@@ -50,8 +50,8 @@ func Fill2D[T any](dst MemoryOf[T], v T, pitch, width, height int) (*FillOp, err
 	return s.fill(unit, value, uintptr(pitch)*size, uintptr(width)*size/uintptr(unit), uintptr(height)), nil
 }
 
-// rowsFit reports whether the last of height rows ends within size. pitch, width and size are in
-// elements.
+// rowsFit reports whether the last of height rows ends within size. It takes pitch, width and size
+// in elements.
 func rowsFit(pitch, width, height, size uintptr) bool {
 	before, err := product(height-1, pitch, 1)
 	return err == nil && before <= size && width <= size-before
@@ -70,8 +70,9 @@ func newFill[T any](dst MemoryOf[T], v T) (s span, unit, value uint32, err error
 	return s, unit, value, nil
 }
 
-// repeating reports whether v, which must not be empty, repeats a unit of 4, 2 or 1 bytes. It
-// returns the size of the largest such unit, and the unit in the low bytes of value.
+// repeating reports whether v consists of one repeated unit of 4, 2 or 1 bytes. v must not be
+// empty. It returns the size of the largest such unit, and the unit's bytes in the low bytes of
+// value.
 func repeating(v []byte) (unit, value uint32, ok bool) {
 	for _, n := range []int{4, 2, 1} {
 		if len(v)%n == 0 && bytes.Equal(v[n:], v[:len(v)-n]) {
@@ -149,8 +150,8 @@ func (o *FillOp) refuse(s *Stream) error {
 	return checkStream(o, o.ctx, s)
 }
 
-// fillNow enqueues a fill with a value of any size in the legacy stream. A value that repeats a
-// unit needs one fill. Any other value needs one 2D fill for each 1, 2 or 4 of its bytes.
+// fillNow enqueues fills of the legacy stream with a value of any size. If the value repeats a
+// unit, one fill suffices. Otherwise, each part of 4, 2 or 1 bytes of the value takes a 2D fill.
 func fillNow(d *Driver, s span, v []byte) error {
 	if unit, value, ok := repeating(v); ok {
 		return s.fill(unit, value, s.bytes, s.bytes/uintptr(unit), 1).send(d, 0)
@@ -177,7 +178,7 @@ func columnUnit(size int) int {
 	return 1
 }
 
-// Bytes returns how many bytes to set. A graph node must set at least one.
+// Bytes returns the number of bytes that the fill sets. In a graph node, it must not be 0.
 func (o *FillOp) Bytes() uintptr {
 	if o == nil {
 		return 0

@@ -9,14 +9,14 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// GraphMemStats describes the device memory of graphs' allocation nodes, in bytes. Memory pools are
-// not included. Freed memory stays reserved for later launches until [Device.TrimGraphMem].
+// GraphMemStats describes the device memory that graph allocation nodes use, in bytes. It does not
+// include memory pools. Freed memory stays reserved for later launches until [Device.TrimGraphMem].
 type GraphMemStats struct {
-	Used, UsedHigh         uint64 // allocated now, and its maximum since ResetGraphMemStats
-	Reserved, ReservedHigh uint64 // reserved now, and its maximum since ResetGraphMemStats
+	Used, UsedHigh         uint64 // currently allocated, and the maximum since ResetGraphMemStats
+	Reserved, ReservedHigh uint64 // currently reserved, and the maximum since ResetGraphMemStats
 }
 
-// GraphMemStats returns the memory that graphs use on the device.
+// GraphMemStats returns statistics of the memory that graphs use on the device.
 func (dev Device) GraphMemStats() (GraphMemStats, error) {
 	var s GraphMemStats
 	if err := dev.check(); err != nil {
@@ -52,8 +52,8 @@ func (dev Device) ResetGraphMemStats() error {
 	return nil
 }
 
-// TrimGraphMem returns unused graph memory to the device. Memory that a launch left allocated
-// counts as used. TrimGraphMem does not disturb captures.
+// TrimGraphMem returns unused graph memory to the device. Memory that is still allocated after a
+// launch counts as used. TrimGraphMem does not invalidate captures.
 func (dev Device) TrimGraphMem() error {
 	if err := dev.check(); err != nil {
 		return err
@@ -70,8 +70,8 @@ func (o *ordered) Ptr() CUdeviceptr { return o.ptr }
 // IsGraph implements life.GraphMemory.
 func (o *ordered) IsGraph() bool { return o.isGraph() }
 
-// Allocated implements life.GraphMemory. Unless an untracked capture frees the memory, releasing
-// the last reference to the buffer now frees it.
+// Allocated implements life.GraphMemory. From now on, releasing the last reference to the buffer
+// frees the memory, unless an untracked capture frees it.
 func (o *ordered) Allocated() {
 	o.mu.Lock()
 	o.live = !o.elsewhere
@@ -92,7 +92,7 @@ func (o *ordered) IsAllocated() bool {
 	return o.live
 }
 
-// String describes the memory by its address.
+// String returns a description with the memory's address.
 func (o *ordered) String() string { return fmt.Sprintf("graph memory %#x", uint64(o.ptr)) }
 
 // FreeIn implements life.GraphMemory.
@@ -106,7 +106,7 @@ func (o *ordered) isGraph() bool {
 	return o != nil && o.graph
 }
 
-// freeGraph frees graph memory in the order of s, or records a free node if s is capturing.
+// freeGraph frees graph memory, stream-ordered on s. If s is capturing, it records a free node.
 func (o *ordered) freeGraph(s *Stream) error {
 	capturing, err := s.recording()
 	if err != nil {
@@ -122,8 +122,8 @@ func (o *ordered) freeGraph(s *Stream) error {
 	return nil
 }
 
-// freeLeft frees graph memory that a launch left allocated, after the last reference was released.
-// cuMemFree waits for work that still uses the memory.
+// freeLeft frees graph memory that is still allocated after a launch, once the last reference is
+// released. cuMemFree waits for work that still uses the memory.
 func (o *ordered) freeLeft(d *cu.Driver) error {
 	if !o.live {
 		return nil
@@ -132,9 +132,9 @@ func (o *ordered) freeLeft(d *cu.Driver) error {
 	return d.CuMemFree(o.ptr)
 }
 
-// FreeGraphMemory frees, in stream order, memory that a graph launch left allocated. The buffer
-// stays open, because the next launch allocates at the same address. To close the buffer as well,
-// use [Buffer.FreeAsync].
+// FreeGraphMemory frees, in stream order, memory that is still allocated after a graph launch. The
+// buffer stays open, because the next launch allocates at the same address. To close the buffer as
+// well, use [Buffer.FreeAsync].
 func (s *Stream) FreeGraphMemory(m Memory) error {
 	if err := s.ready(); err != nil {
 		return err
@@ -160,7 +160,7 @@ func (s *Stream) FreeGraphMemory(m Memory) error {
 	return nil
 }
 
-// closeGraphMemory frees the memory in stream order in s, and closes the buffer. The address stays
+// closeGraphMemory frees the memory, stream-ordered on s, and closes the buffer. The address stays
 // reserved for the graph.
 func (a *allocation) closeGraphMemory(s *Stream) error {
 	if err := a.life.Check(); err != nil {
@@ -175,11 +175,12 @@ func (a *allocation) closeGraphMemory(s *Stream) error {
 }
 
 // pendingGraphBuffer is a buffer whose allocation node does not exist yet. It is a Ref because the
-// graph must retain the buffer before it creates the node: an allocation node cannot be removed.
+// graph must retain the buffer before it creates the node. An allocation node cannot be removed if
+// retaining fails.
 type pendingGraphBuffer[T any] struct{ a *allocation }
 
-// PendGraphBuffer starts to create a buffer in graph memory. After creating the node, call the
-// result's At method, or Abandon on failure.
+// PendGraphBuffer begins to create a buffer in graph memory. After creating the node, call the
+// result's At method. If that fails, call Abandon.
 func (o *AllocOp[T]) PendGraphBuffer() (pendingGraphBuffer[T], error) {
 	var none pendingGraphBuffer[T]
 	if o == nil {
@@ -209,7 +210,7 @@ func (p pendingGraphBuffer[T]) Abandon(err error) error {
 	return p.a.life.Abandon(err)
 }
 
-// At returns the buffer at the address that the driver chose for the node. The buffer holds a
+// At returns the buffer at the address that the driver chose for the node. The buffer keeps a
 // reference to keep.
 func (p pendingGraphBuffer[T]) At(ptr CUdeviceptr, keep any) *Buffer[T] {
 	if p.a == nil {

@@ -24,8 +24,8 @@ type HostOption func(*hostOptions)
 
 type hostOptions struct{ alloc, register uint32 }
 
-// WithWriteCombined selects memory that the device reads faster and that the host reads very
-// slowly. Use it for memory that the host only writes.
+// WithWriteCombined selects memory that the device reads faster but the host reads very slowly. Use
+// it for memory that the host only writes.
 func WithWriteCombined() HostOption {
 	return func(o *hostOptions) { o.alloc |= cu.CU_MEMHOSTALLOC_WRITECOMBINED }
 }
@@ -36,7 +36,8 @@ func WithReadOnly() HostOption {
 }
 
 func hostFlags(opts []HostOption) hostOptions {
-	// PORTABLE page-locks the memory for every context. DEVICEMAP makes it accessible to kernels.
+	// PORTABLE makes the memory page-locked for every context. DEVICEMAP makes it accessible to
+	// kernels.
 	o := hostOptions{
 		alloc:    cu.CU_MEMHOSTALLOC_PORTABLE | cu.CU_MEMHOSTALLOC_DEVICEMAP,
 		register: cu.CU_MEMHOSTREGISTER_PORTABLE | cu.CU_MEMHOSTREGISTER_DEVICEMAP,
@@ -46,8 +47,8 @@ func hostFlags(opts []HostOption) hostOptions {
 }
 
 // AllocHost allocates zeroed page-locked memory for n elements. Reuse the memory, because
-// allocating it is much slower than on Go's heap. If host memory runs out, the error matches
-// CUDA_ERROR_OUT_OF_MEMORY.
+// allocating page-locked memory is much slower than allocating on Go's heap. If host memory runs
+// out, the error matches CUDA_ERROR_OUT_OF_MEMORY.
 func AllocHost[T any](c *Context, n int, opts ...HostOption) (*HostBuffer[T], error) {
 	kind, bytes, err := newHostBuffer[T](n)
 	if err != nil {
@@ -71,7 +72,7 @@ func AllocHostFrom[T any](c *Context, src []T, opts ...HostOption) (*HostBuffer[
 }
 
 // RegisterHost page-locks the memory of an existing slice until Close. The slice may be on Go's
-// heap. The buffer keeps it alive.
+// heap: the buffer keeps it alive.
 func RegisterHost[T any](c *Context, s []T, opts ...HostOption) (*HostBuffer[T], error) {
 	kind, bytes, err := newHostBuffer[T](len(s))
 	if err != nil {
@@ -206,7 +207,7 @@ func (h *HostBuffer[T]) hostSpan() hostSpan {
 	return h.mem
 }
 
-// HostView is a part of a page-locked buffer. It keeps the buffer alive.
+// HostView is a range of elements in a page-locked buffer. It keeps the buffer alive.
 type HostView[T any] struct {
 	mem hostSpan
 }

@@ -44,12 +44,12 @@ func NewHostFunc(c *Context, fn func()) (*HostFunc, error) {
 	}
 	node := &hostcall.Call{Run: fn, Report: c.core}
 	// A HostFunc has no Close, so an unreachable one is not a leak. It does not keep the context
-	// open either, because the garbage collector may find it late.
+	// open either, because the garbage collector may run much later.
 	l := life.Loose(&c.core.home, "host function", 0, func(*cu.Driver) error { node.Unregister(); return nil })
 	node.Register()
 	h := &HostFunc{life: l, ctx: c, fn: fn, node: node}
 	h.refs = []life.Ref{h}
-	runtime.AddCleanup(h, func(l *life.Lifetime) { _ = l.Close() }, l) // unregister cannot fail
+	runtime.AddCleanup(h, func(l *life.Lifetime) { _ = l.Close() }, l) // unregistering cannot fail
 	return h, nil
 }
 
@@ -115,8 +115,8 @@ func (h *HostFunc) Enqueue(s *Stream) error {
 	return s.named(err)
 }
 
-// send registers a call that is unregistered when the driver makes it. If the context fails, the
-// driver never makes the call, which then stays registered until the process ends.
+// send registers a call for one use: it is unregistered when the driver makes it. If the context
+// fails, the driver never makes the call, which then stays registered until the process ends.
 func (h *HostFunc) send(s *Stream) error {
 	call := hostcall.Spare.Get().(*hostcall.Call)
 	*call = hostcall.Call{Run: h.fn, Once: true, Report: s.core, Life: s.life, Stream: s.raw}
@@ -162,10 +162,10 @@ func (h *HostFunc) retainIn(graph CUgraph) error {
 // work in the stream runs nevertheless.
 type HostPanic struct {
 	Value any    // the value passed to panic
-	Stack []byte // where it panicked
+	Stack []byte // the stack at the panic
 }
 
-// Error returns the panic's message. Stack has its location.
+// Error returns the panic's message. The location is in Stack.
 func (p *HostPanic) Error() string {
 	if p == nil {
 		return "nil panic of a host function"
@@ -185,9 +185,9 @@ func (p *HostPanic) Unwrap() error {
 	return err
 }
 
-// faults holds the panics of host functions that are not reported yet. The next wait, query or
-// operation on the function's stream reports the panic. Any stream reports a panic in a graph,
-// because graphs may run on any stream.
+// faults holds panics in host functions that have not been reported yet. The next wait, query or
+// operation on the function's stream reports the panic. If the function ran in a graph, any stream
+// reports it, because graphs may run on any stream.
 type faults struct {
 	pending atomic.Int32
 
@@ -196,12 +196,13 @@ type faults struct {
 }
 
 type fault struct {
-	life   *life.Lifetime // of the stream, whose handle may be reused; nil for a panic in a graph
+	life   *life.Lifetime // the stream's, whose handle may be reused; nil for a panic in a graph
 	stream CUstream
 	err    error
 }
 
-// maxFaults limits the list, because a graph may run a panicking function forever.
+// maxFaults limits the length of the list, because a graph may run a panicking function
+// indefinitely.
 const maxFaults = 64
 
 // HostCallFailed implements hostcall.Reporter.
@@ -282,7 +283,7 @@ type UserObject struct {
 
 type userRefs struct {
 	mu    sync.Mutex
-	given int // added by Retain and not yet released by Release
+	given int // number of references added by Retain and not yet released by Release
 }
 
 // NewUserObject creates an object. When its last reference is released, destroy runs on its own
@@ -307,8 +308,8 @@ func (c *Context) NewUserObject(destroy func()) (*UserObject, error) {
 	return u, err
 }
 
-// AdoptUserObject is like NewUserObject, but destroy is a C function, which the driver calls with
-// data. destroy must not call CUDA.
+// AdoptUserObject is like NewUserObject, but takes a C function for destroy. The driver calls
+// destroy with data. destroy must not call CUDA.
 func (c *Context) AdoptUserObject(data unsafe.Pointer, destroy cu.CUhostFn) (*UserObject, error) {
 	if c == nil || c.core == nil {
 		return nil, absentError(c == nil, "context")
@@ -339,7 +340,7 @@ func (c *Context) newUserObject(data unsafe.Pointer, destroy cu.CUhostFn) (*User
 	return u, nil
 }
 
-// destroyUser runs a destructor and reports its panic to CleanupErrors.
+// destroyUser runs a destructor. If the destructor panics, CleanupErrors returns the panic.
 func (core *contextCore) destroyUser(destroy func()) {
 	defer func() {
 		if v := recover(); v != nil {

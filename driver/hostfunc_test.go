@@ -53,7 +53,7 @@ func TestPanicInAHostFunctionIsTheNextWaitsError(t *testing.T) {
 		if !errors.As(err, &p) || !errors.Is(err, why) || !strings.Contains(string(p.Stack), "TestPanicIn") {
 			t.Errorf("Wait: %v", err)
 		}
-		noError(t, s.Wait(t.Context())) // reported once
+		noError(t, s.Wait(t.Context())) // each panic is reported once
 	})
 }
 
@@ -235,12 +235,12 @@ func TestClosingInAHostFunctionIsLeftToAGoroutine(t *testing.T) {
 }
 
 // If a host function ends its goroutine, as t.Fatal does, the next wait for its stream must return
-// an error. Later host functions in this and other streams must still run.
+// an error. Later host functions in that stream and in other streams must still run.
 func TestGoexitInAHostFunctionIsAnError(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		s, other := must(c.NewStream())(t), must(c.NewStream())(t)
 		ran := make(chan string, 8)
-		both := make(chan struct{}) // the second function cannot be enqueued after the first one's error
+		both := make(chan struct{}) // after an error, the second function could not be enqueued
 		for range 2 {
 			noError(t, s.HostFunc(func() { defer func() { ran <- "ends" }(); <-both; runtime.Goexit() }))
 		}

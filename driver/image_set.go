@@ -73,8 +73,8 @@ func (s *ImageSet) Images() []*image.Image {
 }
 
 // LoadModule loads the best image for the context's device. If the driver rejects the image as
-// unsuitable, for example PTX of a newer version, LoadModule tries the next best. Any other error
-// ends the search.
+// unsuitable, for example because its PTX version is too new, LoadModule tries the next best one.
+// Any other error ends the search.
 func (s *ImageSet) LoadModule(c *Context, opts ...JITOption) (*Module, error) {
 	return loadBest(s, c, func(i *image.Image) (*Module, error) { return c.loadModule(c.Driver(), loadableOf(i), opts) })
 }
@@ -114,8 +114,8 @@ func loadBest[T any](s *ImageSet, c *Context, load func(*image.Image) (*T, error
 	return nil, allRefused(c.Device().String(), device, why)
 }
 
-// unfit reports whether another image may load although this one failed with err. That is so if the
-// image does not suit the device or the driver cannot compile it.
+// unfit reports whether it is worth trying another image after this one failed with err. It is if
+// this image does not suit the device or the driver cannot compile it.
 func unfit(err error) bool {
 	for _, r := range []CUresult{
 		CUDA_ERROR_NO_BINARY_FOR_GPU, cu.CUDA_ERROR_INVALID_IMAGE, CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
@@ -143,7 +143,8 @@ func allRefused(where string, device image.Arch, why []error) error {
 	return &refusedError{text, why}
 }
 
-// refusedError matches the errors of all images, and CUDA_ERROR_NO_BINARY_FOR_GPU.
+// refusedError holds the errors of all images and matches each of them. It also matches
+// CUDA_ERROR_NO_BINARY_FOR_GPU.
 type refusedError struct {
 	text string
 	why  []error
@@ -154,8 +155,8 @@ func (e *refusedError) Unwrap() []error {
 	return append(e.why[:len(e.why):len(e.why)], CUDA_ERROR_NO_BINARY_FOR_GPU)
 }
 
-// Lazy returns a module that loads the best image on first use. Before that, it makes no driver
-// call and checks nothing, and Module.Raw returns 0. If several goroutines use it, the first one
+// Lazy returns a module that loads the best image on first use. Until then, it makes no driver call
+// and checks nothing, and Module.Raw returns 0. If several goroutines use the module, the first one
 // loads the image and the others wait. After an error, the next use tries again. Loading does not
 // invalidate any stream capture. Module.Kernel also loads the kernel onto the device (see
 // [Kernel.Load]), so even the kernel's first launch may be captured.

@@ -72,7 +72,7 @@ func TestNoImageForTheDevice(t *testing.T) {
 	})
 }
 
-// launchMark runs a kernel of markedPTX and returns the number that it stored.
+// launchMark runs a kernel from markedPTX and returns the number that the kernel stored.
 func launchMark(t *testing.T, c *driver.Context, k *driver.Kernel, args ...any) uint32 {
 	t.Helper()
 	s := must(c.NewStream())(t)
@@ -175,7 +175,7 @@ func TestFatBinariesRun(t *testing.T) {
 			}
 			closeAll(t, s, x, m)
 		}
-		m := must(c.LoadModule(imageFile(t, "old.fatbin")))(t) // in the format that preceded CUDA 12.8
+		m := must(c.LoadModule(imageFile(t, "old.fatbin")))(t) // in the format used before CUDA 12.8
 		k := must(m.Kernel("k"))(t)
 		noError(t, k.Load())
 		noError(t, m.Close())
@@ -202,8 +202,8 @@ func TestMachineCodeRuns(t *testing.T) {
 	})
 }
 
-// checkShape checks the parameters that the driver reports. Prepare must check arguments against
-// them.
+// checkShape checks the kernel parameters that the driver reports, and that Prepare checks
+// arguments against them.
 func checkShape(t *testing.T, k *driver.Kernel) {
 	t.Helper()
 	p, ok := k.Params()
@@ -376,7 +376,7 @@ func TestEmbeddedModuleIsLoadedOnceForAContext(t *testing.T) {
 		if err != nil || again != m {
 			t.Errorf("the second time it is %v, %v", again, err)
 		}
-		// Two packages may embed files of the same name.
+		// Two packages may embed files with the same name.
 		other, err := c.Embedded("test code", []byte(embeddedPTX))
 		if err != nil || other == m {
 			t.Errorf("another text of that name is %v, %v", other, err)

@@ -18,8 +18,8 @@ import (
 // JITOption changes how the driver compiles and links code.
 type JITOption func(*jit)
 
-// WithJIT passes a compiler option whose value is a number. It has no effect on machine code. A
-// driver rejects options that are newer than itself.
+// WithJIT sets a compiler option whose value is a number. The option has no effect when machine
+// code is loaded. A driver rejects options that it does not know.
 //
 //	CU_JIT_MAX_REGISTERS              most registers per thread, 1 to 255
 //	CU_JIT_THREADS_PER_BLOCK          reserve registers for blocks of 1 to 1024 threads
@@ -45,7 +45,7 @@ func WithJIT(option cu.CUjit_option, value int) JITOption {
 }
 
 // jitRanges holds the ranges of values that options accept. If a register limit is too low for the
-// architecture, the compiler raises the limit and logs that.
+// architecture, the compiler raises the limit and says so in the log.
 var jitRanges = map[cu.CUjit_option]struct{ least, most int }{
 	cu.CU_JIT_MAX_REGISTERS:         {1, 255},
 	cu.CU_JIT_THREADS_PER_BLOCK:     {1, 1024},
@@ -75,15 +75,15 @@ func WithTarget(a image.Arch) JITOption {
 	return WithJIT(cu.CU_JIT_TARGET, int(target))
 }
 
-// jit holds the options of one load. The driver writes the logs when it compiles. For a Library, it
-// may compile until the library is unloaded, so the buffers stay pinned until then.
+// jit holds the options of one load. The driver writes the logs when it compiles. It may compile a
+// Library at any time until the library is unloaded, so the buffers stay pinned until then.
 type jit struct {
 	options   []cu.CUjit_option
 	values    []uintptr // numbers and addresses; void* in C
 	info, err []byte
-	input     string   // the linker input that the error log refers to, or ""
+	input     string   // the linker input that the error log refers to; "" if there is none
 	fault     error    // the error of the first invalid option
-	done      []func() // after the call, read the driver's output from values
+	done      []func() // functions that read the driver's output from values after the call
 	pins      runtime.Pinner
 }
 
@@ -145,8 +145,8 @@ func (j *jit) answered() {
 
 func (j *jit) close() { j.pins.Unpin() }
 
-// WithJITTime stores in t how long the driver's compiler and linker ran, even if they failed. For a
-// [Library], t covers only compilation during the load.
+// WithJITTime makes the load store in t how long the driver's compiler and linker ran, even if they
+// failed. For a [Library], t covers only compilation during the load.
 func WithJITTime(t *time.Duration) JITOption {
 	return func(j *jit) {
 		j.set(cu.CU_JIT_WALL_TIME, 0)
@@ -156,7 +156,7 @@ func WithJITTime(t *time.Duration) JITOption {
 	}
 }
 
-// milliseconds converts a number of milliseconds, given as the bits of a float32.
+// milliseconds converts a number of milliseconds, given as the bits of a float32, to a Duration.
 func milliseconds(bits uint32) time.Duration {
 	return time.Duration(float64(math.Float32frombits(bits)) * float64(time.Millisecond))
 }
@@ -185,10 +185,10 @@ func withJIT(img loadable, opts []JITOption, call func(j *jit) error) (*jit, err
 }
 
 // withLogs runs call, which calls the compiler or the linker. text returns the PTX that errors
-// refer to. The driver truncates a log that exceeds its buffer and writes the whole log only when
-// it compiles again. A failed call with a truncated log is therefore repeated with larger buffers.
-// A successful call is not repeated. With CU_JIT_LOG_VERBOSE, the info log's buffer is large from
-// the start.
+// refer to. The driver truncates a log that exceeds its buffer. The only way to get the whole log
+// is to compile again. If a call fails and its log is truncated, withLogs therefore repeats the
+// call with larger buffers. A successful call is not repeated. With CU_JIT_LOG_VERBOSE, the info
+// log's buffer is large from the start.
 func withLogs(opts []JITOption, text func() []byte, call func(j *jit) error) (*jit, error) {
 	size := firstLog
 	if verbose(opts) {
@@ -236,11 +236,11 @@ func (j *jit) explainLate(err error, c *Context, img loadable, opts []JITOption)
 		return withLogOf(err, full)
 	}
 	again.close()
-	_ = d.CuModuleUnload(m.raw) // loaded after all: keep the truncated log
+	_ = d.CuModuleUnload(m.raw) // the load succeeded after all: keep the truncated log
 	return j.explain(err, img.ptx())
 }
 
-// withLogOf returns err with the log and the hint of full, the error of a repeated load.
+// withLogOf returns err with the log and the hint from full, the error of a repeated load.
 func withLogOf(err, full error) error {
 	e, ok := err.(*Error)
 	f, has := full.(*Error)
@@ -280,7 +280,7 @@ func withInput(input, complaint string) string {
 	return input + ": " + complaint
 }
 
-// annotate adds PTX lines to a log. It inserts a PTX line below the log line that refers to it.
+// annotate inserts PTX lines into a log, each below the log line that refers to it.
 func annotate(log string, ptx []string) string {
 	var b strings.Builder
 	shown := 0
@@ -294,8 +294,8 @@ func annotate(log string, ptx []string) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// firstComplaint returns a short form of the first log line that refers to a line of PTX. Without
-// such a log line, it returns the first line.
+// firstComplaint returns a short form of the first log line that refers to a line of PTX. If there
+// is none, it returns the first line.
 func firstComplaint(log string, ptx []string) string {
 	for line := range strings.Lines(log) {
 		n := lineNumber(line)

@@ -142,7 +142,7 @@ func notTaken(t *testing.T, c *driver.Context, text []byte, code driver.CUresult
 	_, err = c.Embedded(fmt.Sprintf("kernels of %s", t.Name()), text)
 	wantError(t, err, code, words...)
 	l, err := c.LoadLibrary(text)
-	if err == nil { // some drivers compile on first use
+	if err == nil { // some drivers compile only on first use
 		_, err = l.Kernel("k")
 		noError(t, l.Close())
 	}
@@ -228,8 +228,8 @@ func TestWhatTheDeviceTakesIsNotRefused(t *testing.T) {
 	})
 }
 
-// A driver newer than this package's version table may accept any PTX, so CanLoad does not reject
-// it.
+// A driver newer than this package's version table may accept PTX that the table does not list, so
+// CanLoad does not reject any.
 func TestNewerDriversAreNotRefused(t *testing.T) {
 	gputest.OnEmulator(t, emulator.Config{DriverVersion: 99000}, func(t *testing.T, c *driver.Context) {
 		loads(t, c, header("42.1", "sm_70"))
@@ -266,7 +266,7 @@ func TestCanLoadRefusesWhatIsNoImage(t *testing.T) {
 	})
 }
 
-// The file contains the results of driver 580 on an H200. The emulator and such a driver must
+// The file contains the results from driver 580 on an H200. The emulator and such a driver must
 // return the same results.
 func TestHeadersAreTakenAsByDriver580(t *testing.T) {
 	data, err := os.ReadFile("../ptx/testdata/headers-580.txt")
@@ -303,7 +303,7 @@ func TestHeadersAreTakenAsByDriver580(t *testing.T) {
 	})
 }
 
-// Another goroutine reads a long text. The error must name the same requirement as for a short
+// A second goroutine reads a long text. The error must state the same requirement as for a short
 // text.
 func TestRefusedLongTextSaysWhatItNeeds(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {

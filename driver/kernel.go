@@ -12,7 +12,7 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Kernel is a function of a module or library. It keeps that code loaded.
+// Kernel is a function in a module or library. It keeps that code loaded.
 type Kernel struct {
 	code   *program
 	raw    cu.CUfunction
@@ -24,13 +24,13 @@ type Kernel struct {
 	mu      sync.Mutex
 	info    *KernelInfo   // nil until first requested
 	scratch sync.Pool     // of *Launch, for Kernel.Launch
-	alone   atomic.Uint64 // bit i: argument i is restrict
+	alone   atomic.Uint64 // bit i is set if argument i is restrict
 	shape   atomic.Pointer[kernelShape]
 	uses    atomic.Pointer[kernelUses]
 }
 
-// newKernel creates a kernel. The caller holds p.mu. Kernels from PTX are allocated several at a
-// time, because the module keeps all of them anyway.
+// newKernel creates a kernel. The caller must hold p.mu. Kernels from PTX are allocated several at
+// a time, because the module keeps all of them alive anyway.
 func (p *program) newKernel(name string, raw cu.CUfunction) (*Kernel, error) {
 	if sig := p.sigs[name]; sig != nil {
 		if len(p.slab) == 0 {
@@ -163,7 +163,7 @@ func (k *Kernel) check() error {
 }
 
 // Load loads the kernel onto the device if the driver deferred that (lazy loading, since CUDA
-// 11.7). Prepare calls Load. Otherwise the first launch loads the kernel, which is slow and may
+// 11.7). Prepare calls Load. Without Load, the first launch loads the kernel, which is slow and may
 // fail in a stream capture.
 func (k *Kernel) Load() error {
 	_, err := k.Info()
@@ -197,7 +197,8 @@ func (k *Kernel) Launch(s *Stream, cfg LaunchConfig, args ...any) error {
 		err = l.Enqueue(s)
 	}
 	l.drop()
-	// If the parameters are unknown, l would check later arguments against these.
+	// If the parameters are unknown, l would check the next call's arguments against the current
+	// ones.
 	if k.known {
 		k.scratch.Put(l)
 	}
@@ -211,10 +212,10 @@ type KernelInfo struct {
 	Registers          int // per thread
 	MaxThreadsPerBlock int // limited by registers and .maxntid
 	SharedStatic       int // static shared memory of a block, in bytes
-	MaxSharedDynamic   int // limit of dynamic shared memory, in bytes; Prepare raises it
+	MaxSharedDynamic   int // limit of dynamic shared memory, in bytes; Prepare raises it if necessary
 	Local              int // local memory of a thread, in bytes
 	Const              int // constant memory, in bytes
-	PTXVersion         int // 80 for PTX version 8.0
+	PTXVersion         int // PTX version that the code was compiled from: 80 for 8.0
 	BinaryVersion      int // 90 for sm_90 machine code
 	ClusterRequired    bool
 	RequiredCluster    Dim3 // zero unless the code fixes the size
@@ -234,7 +235,7 @@ func (k *Kernel) Info() (KernelInfo, error) {
 	return *k.info, nil
 }
 
-// readInfo sets k.info. The caller holds k.mu.
+// readInfo sets k.info. The caller must hold k.mu.
 func (k *Kernel) readInfo() error {
 	if k.info != nil {
 		return nil
@@ -315,7 +316,7 @@ func (k *Kernel) SetAttribute(a cu.CUfunction_attribute, v int) error {
 	if err != nil {
 		return fmt.Errorf("%v: attribute %v = %d: %w", k, a, v, err)
 	}
-	k.info = nil // must be read again
+	k.info = nil // must be queried again
 	return nil
 }
 
@@ -383,11 +384,11 @@ func (k *Kernel) MaxPotentialBlockSize(sharedMem func(threads int) uintptr, limi
 	return best, err
 }
 
-// warp is the step between the candidate block sizes, in threads.
+// warp is the step between candidate block sizes, in threads.
 const warp = 32
 
-// bestBlock tries block sizes from the largest down, as the driver's own function does. bestBlock
-// does not call that function, which would call back into Go for sharedMem. In the result, MinGrid
+// bestBlock tries block sizes from the largest down, as the driver's own function does. It does not
+// call that function, which would have to call back into Go for sharedMem. In the result, MinGrid
 // is the number of blocks per multiprocessor.
 func (k *Kernel) bestBlock(most int, sharedMem func(int) uintptr) (BlockSize, error) {
 	var best BlockSize
@@ -442,8 +443,8 @@ func (k *Kernel) clusters(cfg *LaunchConfig, active bool) (int, error) {
 	return int(n), nil
 }
 
-// AvailableSharedMem returns how many bytes of dynamic shared memory each block can have if blocks
-// of the given number and size must fit on one multiprocessor.
+// AvailableSharedMem returns how many bytes of dynamic shared memory a block can use if the given
+// number of blocks, with the given number of threads each, must fit on one multiprocessor.
 func (k *Kernel) AvailableSharedMem(blocks, threads int) (uintptr, error) {
 	if err := k.check(); err != nil {
 		return 0, err

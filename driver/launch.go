@@ -17,15 +17,15 @@ import (
 // times. The driver copies the arguments when the launch is enqueued, so you can change them
 // afterwards ([SetArg]).
 type Launch struct {
-	// These fields come first because recording a list of launches reads them. They fill two
-	// cache lines.
+	// These fields come first because recording a list of launches reads them for each launch. They
+	// fill two cache lines.
 	k   *Kernel
 	ctx *Context
 	b   launch.Block
 	cfg LaunchConfig
 
-	alone uint64 // bit i: argument i is restrict
-	apart uint64 // b.Accesses, when restrict arguments were last found not to overlap; atomic
+	alone uint64 // bit i is set if argument i is restrict
+	apart uint64 // value of b.Accesses when the restrict arguments were last found not to overlap; atomic
 
 	refs []life.Ref // the code, then the memory arguments
 	uses []Access   // accesses to the memory arguments, in the order of b.Mem
@@ -66,7 +66,8 @@ func newLaunch(k *Kernel) *Launch {
 	return l
 }
 
-// layOut allocates storage for arguments of the parameters' sizes. Each argument begins a new word.
+// layOut allocates storage for arguments of the parameters' sizes. Each argument starts at a word
+// boundary.
 func (l *Launch) layOut(params []Param) {
 	words := uintptr(0)
 	for _, p := range params {
@@ -102,7 +103,7 @@ func (l *Launch) SetConfig(cfg LaunchConfig) error {
 	if err := l.check(); err != nil {
 		return err
 	}
-	if l.b.Node.GridDimX != 0 && l.cfg.same(&cfg) { // 0: no configuration was accepted yet
+	if l.b.Node.GridDimX != 0 && l.cfg.same(&cfg) { // 0 if no configuration has been accepted yet
 		return nil
 	}
 	if err := l.k.checkConfig(&cfg); err != nil {
@@ -199,8 +200,8 @@ func (l *Launch) enqueueEx(s *Stream) error {
 	return s.d.CuLaunchKernelEx(&cfg, n.Func, n.KernelParams, nil)
 }
 
-// refuse returns an error if the launch cannot be enqueued in s. It returns nil if the Contexts of
-// l and s differ but have the same driver context.
+// refuse returns an error if the launch cannot be enqueued in s. Different Contexts are no error if
+// they have the same driver context.
 func (l *Launch) refuse(s *Stream) error {
 	if err := l.check(); err != nil {
 		return err
@@ -252,8 +253,8 @@ func (l *Launch) Context() *Context {
 	return l.ctx
 }
 
-// Uses returns the code and the memory arguments with their accesses. Each access reads and writes,
-// unless [In] or [Out] declared another mode.
+// Uses returns the code and the memory arguments with their accesses. An access counts as both a
+// read and a write, unless [In] or [Out] declared another mode.
 func (l *Launch) Uses() uses.Set {
 	if l == nil {
 		return uses.Set{}
@@ -277,7 +278,8 @@ func (l *Launch) String() string {
 	return fmt.Sprintf("%v<%v, %v>", l.k, l.cfg.Grid, l.cfg.Block)
 }
 
-// setWords stores the words that a batch passes in addition to the arguments, and their stamp.
+// setWords stores the words that a batch passes in addition to the arguments, and updates their
+// stamp.
 func (l *Launch) setWords() {
 	n := &l.b.Node
 	l.b.Words = [launch.Words]uintptr{
@@ -296,7 +298,7 @@ type kernelShape struct {
 }
 
 // shapeOf returns the stamp of the kernel's first launch if the parameters are known and words
-// equals the words of that launch. Otherwise it returns a new stamp.
+// matches that launch's words. Otherwise it returns a new stamp.
 func (k *Kernel) shapeOf(words *[launch.Words]uintptr) launch.Stamp {
 	if !k.known {
 		return launch.NewStamp()
@@ -315,8 +317,8 @@ func (k *Kernel) shapeOf(words *[launch.Words]uintptr) launch.Stamp {
 }
 
 // kernelUses records the memory and the accesses of a kernel's most recently prepared launch. It
-// stores Lifetimes only as addresses to compare, so it keeps no memory alive. Code that compares
-// stamps later has retained the Lifetimes, so no other Lifetime can have their addresses.
+// stores Lifetimes only as addresses for comparison, so it keeps no memory alive. Any code that
+// compares stamps later retains the Lifetimes, so their addresses cannot have been reused.
 type kernelUses struct {
 	mem   []uintptr
 	uses  []Access

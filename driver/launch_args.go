@@ -12,15 +12,15 @@ import (
 	"github.com/purecuda/cuda/internal/launch"
 )
 
-// SetArg sets argument i of a prepared launch, counted from 0. It checks v as Prepare does. If T is
-// any, SetArg checks the dynamic type of v. It does not allocate if the previous value also had
-// type T.
+// SetArg sets argument i of a prepared launch. The first argument is 0. SetArg checks v as Prepare
+// does. If T is any, it checks the dynamic type of v. It does not allocate if the previous value
+// also had type T.
 func SetArg[T any](l *Launch, i int, v T) error {
 	if l == nil || uint(i) >= uint(len(l.b.Slots)) || l.b.Slots[i].Typ != launch.TypeOf(reflect.TypeFor[T]()) {
 		return l.setArg(i, v)
 	}
 	if s := &l.b.Slots[i]; s.Form == formPlain && launch.IsWord(unsafe.Sizeof(v)) {
-		*(*uint64)(s.At) = launch.WordOf(v) // as copyArg does
+		*(*uint64)(s.At) = launch.WordOf(v) // the same conversion as in copyArg
 		return nil
 	} else if l.setFast(s, unsafe.Pointer(&v)) {
 		return nil
@@ -56,9 +56,9 @@ func (l *Launch) setFast(s *launch.Slot, v unsafe.Pointer) bool {
 	return false
 }
 
-// copyArg copies the common sizes in a single store. An argument occupies whole words. Four bytes
-// are stored as a word because later copies read words, and a read that is wider than a recent
-// store stalls.
+// copyArg copies the common sizes in a single store. An argument occupies whole words. A 4-byte
+// argument is stored as a whole word because later copies read words, and a read that is wider than
+// a recent store stalls the processor.
 func copyArg(to, from unsafe.Pointer, size uintptr) {
 	switch size {
 	case 4:
@@ -70,7 +70,8 @@ func copyArg(to, from unsafe.Pointer, size uintptr) {
 	}
 }
 
-// setSpan stores open memory of the launch's own Context. It returns false for any other memory.
+// setSpan stores memory that is open and belongs to the launch's own Context. For any other memory,
+// it returns false.
 func (l *Launch) setSpan(s *launch.Slot, m *span) bool {
 	a := m.a
 	if a == nil || a.ctx != l.ctx || a.life.Closed() {
@@ -80,7 +81,7 @@ func (l *Launch) setSpan(s *launch.Slot, m *span) bool {
 	return true
 }
 
-// hold stores the address of m, and the argument's reference and access.
+// hold stores the address of m, its reference and its access.
 func (l *Launch) hold(s *launch.Slot, m *span) {
 	if s.Mem < 0 {
 		l.holdMore(s)
@@ -130,7 +131,7 @@ func (l *Launch) indexOf(s *launch.Slot) int {
 	return -1
 }
 
-// ArgName returns the name of argument i in messages: the parameter's name if it is known, or else
+// ArgName returns the name of argument i for messages: the parameter's name if known, and otherwise
 // the argument's number.
 func (k *Kernel) ArgName(i int) string {
 	if k != nil && uint(i) < uint(len(k.params)) && k.params[i].Name != "" {
@@ -149,7 +150,7 @@ func (l *Launch) letGo(s *launch.Slot) {
 	}
 }
 
-// drop drops all references to memory, so that a launch that is kept for reuse retains nothing.
+// drop drops all references to memory, so that a launch kept for reuse retains no memory.
 func (l *Launch) drop() {
 	for i := range l.b.Slots {
 		l.letGo(&l.b.Slots[i])
@@ -184,8 +185,8 @@ func (l *Launch) setAny(i int, v any) error {
 	return nil
 }
 
-// accepts checks t against parameter i. If the parameters are unknown, it compares only the size,
-// with the size of the first value of the argument.
+// accepts checks type t against parameter i. If the parameters are unknown, it only compares the
+// size of t with the size of the argument's first value.
 func (l *Launch) accepts(i int, t *argType) error {
 	if l.k.known {
 		return l.k.params[i].accepts(t)
@@ -226,7 +227,7 @@ func (c *Context) canReach(m span) error {
 	switch {
 	case err == nil || errors.Is(err, ErrNotSupported):
 		return nil
-	case !errors.Is(err, CUDA_ERROR_INVALID_VALUE): // INVALID_VALUE: cannot be reached
+	case !errors.Is(err, CUDA_ERROR_INVALID_VALUE): // INVALID_VALUE: kernels cannot access m
 		return fmt.Errorf("%v of %v: cannot determine whether %v can access it: %w", m, m.a.ctx, c, err)
 	}
 	return &invalidError{fmt.Sprintf("%v belongs to %v and cannot be reached from %v; call EnablePeerAccess, or SetAccess of its pool (%v)",
@@ -250,8 +251,8 @@ func storePlain(at unsafe.Pointer, v any) {
 	case CUdeviceptr:
 		*(*CUdeviceptr)(at) = v
 	default:
-		// v must be copied as bytes. It may be a View of package gpu, which contains a pointer, and
-		// the memory at address at must not contain Go pointers.
+		// v must be copied as bytes: it may be a View of package gpu, which contains a pointer, and
+		// the memory at the address at must not contain Go pointers.
 		t := reflect.New(reflect.TypeOf(v))
 		t.Elem().Set(reflect.ValueOf(v))
 		copyArg(at, t.UnsafePointer(), t.Elem().Type().Size())
@@ -267,7 +268,8 @@ func (l *Launch) argError(i int, err error) error {
 }
 
 // argError reports an argument that was rejected before the launch. If a driver query about the
-// argument failed, argError matches that failure. Otherwise it matches CUDA_ERROR_INVALID_VALUE.
+// argument failed, argError matches that query's error. Otherwise it matches
+// CUDA_ERROR_INVALID_VALUE.
 type argError struct {
 	text  string
 	cause error
@@ -286,12 +288,12 @@ func (e *argError) Is(target error) bool {
 type Arg[T any] struct {
 	l     *Launch
 	i     int
-	s     *launch.Slot // where to store a number; nil: use SetArg
+	s     *launch.Slot // where to store a number; nil if Set must use SetArg
 	shape launch.Stamp // s is valid while the launch has this shape
 }
 
-// ArgOf returns argument i of a launch, counted from 0, for values of type T. It returns an error
-// if the parameter does not accept T.
+// ArgOf returns argument i of a launch for values of type T. The first argument is 0. If the
+// parameter does not accept T, ArgOf returns an error.
 func ArgOf[T any](l *Launch, i int) (Arg[T], error) {
 	if err := l.checkArg(i, reflect.TypeFor[T]()); err != nil {
 		return Arg[T]{}, err
@@ -361,10 +363,11 @@ func (l *Launch) checkArg(i int, t reflect.Type) error {
 	return nil
 }
 
-// Restrict declares that the memory of some arguments, counted from 0, does not overlap the memory
-// of any other argument, because the kernel was compiled with that assumption. Launches whose
-// arguments overlap are then refused, unless the kernel only reads both. The declaration holds for
-// launches that are prepared later. Generated launchers call Restrict.
+// Restrict declares that the kernel was compiled on the assumption that the memory of some
+// arguments does not overlap the memory of any other argument. It takes the numbers of these
+// arguments. The first argument is 0. A launch whose arguments overlap is refused, unless the
+// kernel only reads both. The declaration applies to launches prepared after the call. Generated
+// launchers call Restrict.
 func (k *Kernel) Restrict(args ...int) error {
 	if err := k.check(); err != nil {
 		return err
@@ -378,7 +381,8 @@ func (k *Kernel) Restrict(args ...int) error {
 	return nil
 }
 
-// checkRestrict returns an error if memory of a restrict argument overlaps that of another.
+// checkRestrict returns an error if the memory of a restrict argument overlaps that of another
+// argument.
 func (l *Launch) checkRestrict() error {
 	if l.alone == 0 || atomic.LoadUint64(&l.apart) == uint64(l.b.Accesses) {
 		return nil

@@ -116,8 +116,8 @@ func TestArgumentsAreFoundByNameAndCheckedByType(t *testing.T) {
 	}
 }
 
-// A Batch copies a launch's arguments when the launch is added. Later changes to the launch must
-// not affect the batch. After Empty, the batch reuses the space of earlier launches.
+// A Batch copies the arguments of a launch when the launch is added. Later changes to the launch
+// must not affect the batch. After Empty, the batch reuses the space of earlier launches.
 func TestLaunchesHaveTheArgumentsOfTheMoment(t *testing.T) {
 	a := newAxpy(t)
 	l := a.prepare(t)
@@ -188,9 +188,9 @@ var (
 	launchesFatbin []byte
 )
 
-// launchWatch wraps a library and counts the launches that reach it. If disguise is set, it loads
-// the PTX instead of a binary, because the emulator cannot load binaries. Package driver still sees a
-// binary and queries the emulator for the parameters.
+// launchWatch wraps a library and counts the launches that reach it. If disguise is set, it
+// replaces a binary by the PTX, because the emulator cannot load binaries. Package driver still
+// sees a binary, so it queries the emulator for the parameters.
 type launchWatch struct {
 	loader.Library
 	launches *atomic.Int32
@@ -220,7 +220,7 @@ func (w launchWatch) Lookup(symbol string) (loader.Proc, error) {
 	return inner, nil
 }
 
-// launchRig holds the objects for making wrong launches.
+// launchRig holds the objects needed to make incorrect launches.
 type launchRig struct {
 	*work
 	launches *atomic.Int32
@@ -248,15 +248,15 @@ func newLaunchRig(t *testing.T, lib loader.Library, image []byte) *launchRig {
 
 type box [3]float32
 
-// wrongLaunch is one wrong way to launch a kernel. The error must contain the kernel's name and all
-// words.
+// wrongLaunch is one incorrect way to launch a kernel. The error must contain the kernel's name and
+// all of words.
 type wrongLaunch struct {
 	name   string
 	kernel string
 	cfg    driver.LaunchConfig
-	change func(r *launchRig, args []any) []any // changes valid arguments of the kernel "mixed"
+	change func(r *launchRig, args []any) []any // changes valid arguments for the kernel "mixed"
 	words  []string
-	typed  []string // further words, if the kernel came from PTX
+	typed  []string // additional words, if the kernel came from PTX
 }
 
 func oneBlock(x, y, z int) driver.LaunchConfig {
@@ -421,8 +421,8 @@ const versionPTX = `
 .visible .entry other(.param .u64 p, .param .u64 q, .param .u32 v) { ret; }
 `
 
-// Two launches have the same stamp of accesses only if they have the same kernel and access the
-// same memory in the same way.
+// Two launches have the same access stamp only if they have the same kernel and access the same
+// memory in the same way.
 func TestVersionsOfAccesses(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		m := must(c.LoadModule([]byte(versionPTX)))(t)
@@ -455,7 +455,7 @@ func TestVersionsOfAccesses(t *testing.T) {
 			}
 		}
 		differ("as they were prepared")
-		// The first two launches began with the same stamp. After the changes, all must
+		// The first two launches had the same stamp at first. After the changes, all stamps must
 		// differ.
 		for range 3 {
 			noError(t, driver.SetArg(first, 0, b))
@@ -477,8 +477,8 @@ func TestVersionsOfAccesses(t *testing.T) {
 	})
 }
 
-// A launch must get a new version whenever it refers to other objects, because batches hold the old
-// references. Adding or removing an attribute also changes the version.
+// A launch must get a new version whenever the objects that it refers to change, because batches
+// hold the old references. Adding or removing an attribute also changes the version.
 func TestLaunchesHaveAnotherVersionWhenTheyReferToSomethingElse(t *testing.T) {
 	w := newWork(t, gputest.Context(t, gputest.Emulator(t, emulator.Config{})))
 	k, b := w.kernel("set"), w.floats(1, 2)

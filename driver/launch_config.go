@@ -18,15 +18,15 @@ type LaunchConfig struct {
 	// that the kernel was compiled for, if any.
 	Cluster  Dim3
 	Priority int // 0 means the stream's priority; lower numbers go first
-	// Programmatic allows the kernel to start before the previous kernel in the stream has
-	// ended. The kernel must execute griddepcontrol.wait before it reads that kernel's results
+	// Programmatic allows the kernel to start before the previous kernel in the stream has ended.
+	// The kernel must execute griddepcontrol.wait before it reads the previous kernel's results
 	// (programmatic dependent launch).
 	Programmatic bool
 	Attributes   []cu.CUlaunchAttribute // passed to the driver unchanged
 }
 
-// same reports whether o describes the same launch. It returns false if either configuration has
-// raw attributes.
+// same reports whether c and o describe the same launch. It returns false if either of them has raw
+// attributes.
 func (c *LaunchConfig) same(o *LaunchConfig) bool {
 	return c.Grid == o.Grid && c.Block == o.Block && c.SharedMem == o.SharedMem &&
 		c.Cooperative == o.Cooperative && c.Cluster == o.Cluster && c.Priority == o.Priority &&
@@ -63,7 +63,7 @@ func (c *LaunchConfig) attributes(list []cu.CUlaunchAttribute) []cu.CUlaunchAttr
 }
 
 // raw returns the configuration in the driver's form, without a stream. attrs must stay alive as
-// long as the result.
+// long as the result is used.
 func (c *LaunchConfig) raw(attrs []cu.CUlaunchAttribute) cu.CUlaunchConfig {
 	r := cu.CUlaunchConfig{
 		GridDimX: c.Grid.X, GridDimY: c.Grid.Y, GridDimZ: c.Grid.Z,
@@ -88,8 +88,8 @@ func D2(x, y int) Dim3 { return Dim3{dim(x), dim(y), 1} }
 // D3 returns x × y × z.
 func D3(x, y, z int) Dim3 { return Dim3{dim(x), dim(y), dim(z)} }
 
-// Blocks returns the smallest grid with a thread for each of n elements. A block has block threads.
-// If n or block is not positive, the grid is empty, and launches reject it.
+// Blocks returns the smallest grid that has a thread for each of n elements. block is the number of
+// threads per block. If n or block is not positive, the grid is empty, and launches reject it.
 func Blocks(n, block int) Dim3 {
 	if n <= 0 || block <= 0 {
 		return Dim3{0, 1, 1}
@@ -115,7 +115,8 @@ func (d Dim3) String() string { return fmt.Sprintf("%d×%d×%d", d.X, d.Y, d.Z) 
 
 func (d Dim3) axes() [3]uint32 { return [3]uint32{d.X, d.Y, d.Z} }
 
-// deviceLimits holds the device attributes that launch checks need. Each program queries them once.
+// deviceLimits holds the device attributes needed to check launches. Each program queries them
+// once.
 type deviceLimits struct {
 	grid, block          [3]int
 	threads              int
@@ -179,7 +180,7 @@ func checkDim(what string, d Dim3, limit [3]int) error {
 }
 
 // checkConfig rejects configurations that the driver would reject. Its errors name the dimension or
-// limit. If needed, checkConfig raises the kernel's limit of dynamic shared memory.
+// the limit concerned. If needed, checkConfig raises the kernel's limit of dynamic shared memory.
 func (k *Kernel) checkConfig(cfg *LaunchConfig) error {
 	l, err := k.code.deviceLimits()
 	if err != nil {
@@ -220,7 +221,7 @@ func (k *Kernel) checkBlock(block Dim3, l *deviceLimits) error {
 	return k.checkRequired(block)
 }
 
-// checkRequired rejects a block that differs from the kernel's .reqntid, if it has one.
+// checkRequired rejects a block whose size differs from the kernel's .reqntid, if it has one.
 func (k *Kernel) checkRequired(block Dim3) error {
 	if k.sig == nil || k.sig.ReqThreads == [3]int{} {
 		return nil

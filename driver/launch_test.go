@@ -82,7 +82,7 @@ func TestSetArgChangesTheNextLaunch(t *testing.T) {
 
 func TestKernelLaunchIsPrepareAndDo(t *testing.T) {
 	a := newAxpy(t)
-	for range 3 { // the second and third launch reuse the Launch of the first
+	for range 3 { // the second and third calls reuse the Launch of the first
 		noError(t, a.k.Launch(a.s, a.config(), a.args()...))
 		if binary.LittleEndian.Uint64(a.launch.args[0]) != uint64(a.x.Ptr()) {
 			t.Fatalf("x is %x", a.launch.args[0])
@@ -184,7 +184,7 @@ func TestWrongArgumentsNameTheParameter(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			l := a.prepare(t)
 			wantError(t, driver.SetArg(l, test.i, test.v), test.code, append(test.words, "kernel axpy")...)
-			// The same mistake must be detected again. The launch must keep its old argument.
+			// The same mistake must be detected again, and the launch must keep its old argument.
 			wantError(t, driver.SetArg(l, test.i, test.v), invalid)
 			noError(t, a.s.Do(l))
 		})
@@ -320,7 +320,7 @@ func TestBufferThatCannotBeReachedIsRefused(t *testing.T) {
 	other := must(a.c.Device().NewContext(0))(t)
 	far := must(driver.Alloc[float32](other, 64))(t)
 	l := a.prepare(t)
-	noError(t, driver.SetArg(l, 0, far)) // the driver reports it as accessible
+	noError(t, driver.SetArg(l, 0, far)) // according to the driver, it is accessible
 	a.reached = driver.CUDA_ERROR_INVALID_VALUE
 	wantError(t, driver.SetArg(l, 1, far), driver.CUDA_ERROR_INVALID_VALUE, "(y)", "cannot be reached", "EnablePeerAccess")
 	b := newAxpy(t)
@@ -461,7 +461,7 @@ func TestArgIsSetLikeSetArg(t *testing.T) {
 	is(9, 7)
 	cfg := l.Config()
 	cfg.Grid.X++
-	noError(t, l.SetConfig(cfg)) // ends the fast path of n without changing the argument
+	noError(t, l.SetConfig(cfg)) // ends the fast path for n without changing the argument
 	noError(t, n.Set(10))
 	is(10, 7)
 	noError(t, driver.SetArg(l, 3, int32(11)))

@@ -354,7 +354,8 @@ func (f *fake) defineOrderedMemory() {
 	f.on(cu.FnCuMemFreeAsync, func(loader.Args) driver.CUresult { return 0 })
 }
 
-// Consecutive buffers share a leak watch. It must report dropped buffers, but not closed ones.
+// Consecutive buffers share a leak watch. The watch must report leaked buffers, but not closed
+// ones.
 func TestDroppedMemoryIsNoticedAfterOthersWereClosed(t *testing.T) {
 	f := newFake()
 	gputest.CheckLeaks(t, nil)
@@ -422,7 +423,7 @@ func TestStaleBufferFreesNothing(t *testing.T) {
 	closeAll(t, s, c)
 }
 
-// A buffer can be closed through its lifetime. That also disarms its leak watch.
+// A buffer can be closed through its lifetime. Closing it this way also disarms its leak watch.
 func TestClosedByItsLifetimeIsNotReported(t *testing.T) {
 	f := newFake()
 	gputest.CheckLeaks(t, nil)

@@ -28,8 +28,8 @@ type Linker struct {
 	closed bool
 }
 
-// NewLinker creates a linker for the context's device, or for the architecture of [WithTarget]. The
-// options apply to all inputs and must not include CU_JIT_FALLBACK_STRATEGY.
+// NewLinker creates a linker for the context's device, or for the architecture set by [WithTarget].
+// The options apply to all inputs. They must not include CU_JIT_FALLBACK_STRATEGY.
 func (c *Context) NewLinker(opts ...JITOption) (*Linker, error) {
 	if err := c.check(); err != nil {
 		return nil, fmt.Errorf("cannot make a linker: %w", err)
@@ -51,9 +51,9 @@ func checkLinkOptions(opts []JITOption) error {
 	return nil
 }
 
-// Add adds an input, detects its kind and checks its headers. Do not change data before Complete,
-// which compiles it. Messages refer to the input by name, or by its number if name is "". The
-// options apply to this input only, in addition to the linker's, and not to the linking step.
+// Add adds an input, detects its kind and checks its headers. Do not change data until Complete has
+// compiled it. Messages refer to the input by name, or by number if name is "". The options apply
+// only to this input, in addition to the linker's options. They do not apply to the linking step.
 func (l *Linker) Add(name string, data []byte, opts ...JITOption) error {
 	if l == nil {
 		return nilError("linker")
@@ -75,8 +75,8 @@ func (l *Linker) Add(name string, data []byte, opts ...JITOption) error {
 }
 
 // Complete compiles the inputs, links them and returns the image, a cubin that the caller must not
-// change. Until an input is added, later calls return the same image. On failure, the [*Error] has
-// the log, which lists PTX that does not compile, and symbols that are undefined, duplicate or
+// change. Later calls return the same image until an input is added. On failure, the [*Error] holds
+// the log. It lists PTX that does not compile and symbols that are undefined, duplicate or
 // inconsistent.
 func (l *Linker) Complete() ([]byte, error) {
 	if l == nil {
@@ -121,7 +121,8 @@ func (l *Linker) Load(opts ...JITOption) (*Module, error) {
 	return m, nil
 }
 
-// signatures returns the signatures that the inputs' PTX declares, or nil if any input is not PTX.
+// signatures returns the signatures that the inputs' PTX declares. If any input is not PTX, it
+// returns nil.
 func (l *Linker) signatures() map[string]*ptx.Signature {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -137,7 +138,7 @@ func (l *Linker) signatures() map[string]*ptx.Signature {
 	return all
 }
 
-// Log returns the driver's output from the latest link, or "" if it failed.
+// Log returns the driver's output from the latest link, or "" if the link failed.
 func (l *Linker) Log() string {
 	if l == nil {
 		return ""
@@ -242,7 +243,7 @@ func (l *Linker) linkOnce(j *jit, failing *failedInput) (linked []byte, err erro
 	if err := j.linkFault(d.CuLinkComplete(state, &at, &size)); err != nil {
 		return nil, err
 	}
-	// Copied because state owns the image that the driver returned.
+	// Copied because state owns the image returned by the driver.
 	return append([]byte{}, unsafe.Slice((*byte)(at), size)...), nil
 }
 
@@ -267,7 +268,7 @@ func (j *jit) linkFault(err error) error {
 
 type linkInput struct {
 	name   string
-	symbol *byte // name as a C string
+	symbol *byte // name, as a C string
 	kind   cu.CUjitInputType
 	code   loadable
 	opts   []JITOption
@@ -288,7 +289,7 @@ func newLinkInput(name string, data []byte, opts []JITOption) (linkInput, error)
 	return linkInput{name, symbol, inputKind(kind), terminated(new([]byte), kind, data), slices.Clone(opts)}, nil
 }
 
-// add passes the input to the driver, which keeps no reference to its data.
+// add passes the input to the driver. The driver keeps no reference to the input's data.
 func (in *linkInput) add(d *Driver, state cu.CUlinkState) error {
 	var j jit
 	if err := j.apply(in.opts); err != nil {

@@ -62,7 +62,7 @@ var (
 	linkOther  = strings.Replace(linkFunc, ".param .b32 a)", ".param .b32 a, .param .b64 b)", 1)
 )
 
-// linked links inputs, given as alternating names and texts, and loads the result.
+// linked links the inputs, given as alternating names and texts, and loads the result.
 func linked(c *driver.Context, inputs []string, opts ...driver.JITOption) (*driver.Module, error) {
 	l, err := c.NewLinker(opts...)
 	if err != nil {
@@ -117,8 +117,8 @@ func TestLinkedImagesRun(t *testing.T) {
 	})
 }
 
-// The linker's log must name the conflicting or missing symbol. The wording is that of driver 580,
-// which the emulator copies.
+// The linker's log must name the conflicting or missing symbol. The wording is that of driver 580.
+// The emulator uses the same wording.
 func TestLinkingErrorsNameSymbolsAndInputs(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		source := driver.CUDA_ERROR_INVALID_SOURCE
@@ -186,7 +186,7 @@ func TestLinkerForgetsAnError(t *testing.T) {
 }
 
 // After driver 580 has rejected PTX on a thread, its linker returns wrong errors on that thread.
-// Linker must nevertheless return the right ones.
+// Linker must still return the correct errors.
 func TestLinkingAfterRefusedModules(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		runtime.LockOSThread()
@@ -364,8 +364,8 @@ func TestCompiledInputsAreLinked(t *testing.T) {
 	})
 }
 
-// Unlike machine code, the PTX of these sources can be linked on every device, even if it is in a
-// fat binary.
+// Unlike machine code, the PTX of these sources can be linked on every device, even from a fat
+// binary.
 func TestCompiledPTXIsLinked(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		for _, file := range []string{"main.ptx", "main.fatbin"} {

@@ -25,7 +25,7 @@ type MemOp struct {
 // MemStep is one step of a MemOp: see WriteWord, WaitWord and MemBarrier.
 type MemStep func(*MemOp) error
 
-// Word constrains the element types of memory operations.
+// Word is the constraint for element types that memory operations accept.
 type Word interface {
 	~int32 | ~uint32 | ~int64 | ~uint64
 }
@@ -48,8 +48,8 @@ func NewMemOp(c *Context, steps ...MemStep) (*MemOp, error) {
 	return o, nil
 }
 
-// WriteWord returns a step that writes v to element i of dst. Unless flags prevent it, an observer
-// of v also sees all earlier work in the stream.
+// WriteWord returns a step that writes v to element i of dst. Unless flags say otherwise, code that
+// observes v also sees the effects of all earlier work in the stream.
 func WriteWord[T Word](dst MemoryOf[T], i int, v T, flags cu.CUstreamWriteValue_flags) MemStep {
 	return func(o *MemOp) error {
 		addr, err := word(o, dst, i, Writes)
@@ -92,7 +92,7 @@ func WaitWord[T Word](src MemoryOf[T], i int, v T, flags cu.CUstreamWaitValue_fl
 	}
 }
 
-// MemBarrier returns a step that inserts a memory barrier of type flags.
+// MemBarrier returns a step that inserts a memory barrier of the type given by flags.
 func MemBarrier(flags cu.CUstreamMemoryBarrier_flags) MemStep {
 	return func(o *MemOp) error {
 		var p cu.CUstreamBatchMemOpParams
@@ -144,7 +144,8 @@ func (o *MemOp) Enqueue(s *Stream) error {
 	return nil
 }
 
-// send prefers the function from CUDA 11.7, because the older one works only with a driver option.
+// send prefers the function introduced in CUDA 11.7, because the older one works only if a driver
+// option is set.
 func (o *MemOp) send(s *Stream) error {
 	if s.d.Has(cu.FnCuStreamBatchMemOp) {
 		return s.d.CuStreamBatchMemOp(s.raw, uint32(len(o.params)), &o.params[0], o.flags)
@@ -167,7 +168,7 @@ func (o *MemOp) Context() *Context {
 	return o.ctx
 }
 
-// Uses returns the memory and the accesses to its words.
+// Uses returns the memory, and how the operation accesses its words.
 func (o *MemOp) Uses() uses.Set {
 	if o == nil {
 		return uses.Set{}

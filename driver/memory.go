@@ -121,8 +121,8 @@ type hostMemory interface {
 	hostSpan() hostSpan
 }
 
-// notDevice returns the span of memory without device addresses. The span's check method returns an
-// error with the advice.
+// notDevice returns the span for memory that has no device addresses. The span's check method
+// returns an error that contains advice.
 func notDevice(what, advice string) span {
 	return span{a: &allocation{bad: invalidf("%s is not device memory; %s", what, advice)}}
 }
@@ -158,13 +158,14 @@ func (s hostSpan) String() string {
 	return fmt.Sprintf("page-locked memory %#x (%d bytes)", uintptr(s.ptr), s.bytes)
 }
 
-// sub returns the length bytes that begin at offset. The caller has checked the range.
+// sub returns the length bytes that begin at offset. The caller must already have checked the
+// range.
 func (s span) sub(offset, length uintptr) span {
 	return span{s.a, s.ptr + CUdeviceptr(offset), length}
 }
 
 func (s hostSpan) sub(offset, length uintptr) hostSpan {
-	if length == 0 { // at the end, unsafe.Add would point past the memory
+	if length == 0 { // for an empty range at the end, unsafe.Add would point past the memory
 		return hostSpan{s.a, s.ptr, 0}
 	}
 	return hostSpan{s.a, unsafe.Add(s.ptr, offset), length}
@@ -174,7 +175,7 @@ func rangeError(of fmt.Stringer, lo, hi, length int) error {
 	return invalidf("view [%d:%d] is outside %v, which has %d elements", lo, hi, of, length)
 }
 
-// count returns how many elements of type T fit in n bytes, and 0 if T has no size.
+// count returns how many elements of type T fit in n bytes. If the size of T is 0, it returns 0.
 func count[T any](n uintptr) int {
 	size := elem.Size[T]()
 	if size == 0 {
@@ -196,7 +197,8 @@ func invalidf(format string, args ...any) error {
 	return &invalidError{fmt.Sprintf(format, args...)}
 }
 
-// joinClose closes made, which was created before err occurred, and returns both errors.
+// joinClose closes made, which was created before err occurred. It returns both err and any error
+// from Close.
 func joinClose(err error, made interface{ Close() error }) error {
 	return errors.Join(err, made.Close())
 }

@@ -35,7 +35,7 @@ type everything struct {
 	words                 *driver.MemOp
 	record, wait          *driver.EventOp
 	host                  *driver.HostFunc
-	other                 *driver.Stream // other, free and memory stay open
+	other                 *driver.Stream // the fields other, free and memory stay open
 	free                  *driver.Event
 	memory                *driver.Buffer[float32]
 	device                driver.Device
@@ -79,7 +79,7 @@ func (o *everything) close(t *testing.T) {
 	}
 }
 
-// methods lists calls that use an object of closesThis. Each call closes the objects that it
+// methods lists calls that use an object in closesThis. Each call closes the objects that it
 // creates.
 var methods = []struct {
 	name string
@@ -177,7 +177,7 @@ var methods = []struct {
 	}},
 }
 
-// ofContext lists calls that use only objects that stay open.
+// ofContext lists calls that use only objects which stay open.
 var ofContext = []struct {
 	name string
 	run  func(o *everything) error
@@ -259,7 +259,7 @@ var onlyAsked = map[string][]string{}
 // If a driver call fails, the method must return that error. It must neither continue with zero
 // values nor report success.
 func TestMethodsReturnTheErrorsOfTheirCalls(t *testing.T) {
-	runtime.LockOSThread() // on a new thread, a method would also have to set the context
+	runtime.LockOSThread() // a new thread would need an extra call that sets the context
 	defer runtime.UnlockOSThread()
 	const injected = driver.CUDA_ERROR_ECC_UNCORRECTABLE
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
@@ -285,7 +285,7 @@ func TestMethodsReturnTheErrorsOfTheirCalls(t *testing.T) {
 			lib.FailNth(i+1, uint32(injected))
 			made, err := run(m.run)
 			if !slices.ContainsFunc(made, func(c faulty.Call) bool { return c.Failed }) {
-				continue // this run ended a wait before it made the call
+				continue // this run's wait ended before it made the call
 			}
 			if !errors.Is(err, injected) && !slices.Contains(onlyAsked[m.name], call.Symbol) {
 				t.Errorf("%s: %s failed (call %d of %d), got %v", m.name, call.Symbol, i+1, len(calls), err)
@@ -451,12 +451,12 @@ func useLibrary(c *driver.Context, _ *driver.Stream) (err error) {
 	return v.CopyFrom([]byte{0, 0, 0x40, 0x40})
 }
 
-// Each driver call of each flow fails once. The flow must return the error of that call, leave
+// Each driver call in each flow fails once. The flow must return the error of that call, leave
 // nothing open (gputest checks this), and leave the stream usable.
 func TestEveryDriverCallMayFail(t *testing.T) {
 	for _, f := range workFlows {
 		t.Run(f.name, func(t *testing.T) {
-			runtime.LockOSThread() // on a new thread, a flow would also have to set the context
+			runtime.LockOSThread() // a new thread would need an extra call that sets the context
 			defer runtime.UnlockOSThread()
 			lib := faulty.Wrap(emulator.New(emulator.Config{}))
 			c := gputest.Context(t, gputest.Driver(t, lib))

@@ -20,7 +20,7 @@ import (
 	"github.com/purecuda/cuda/internal/uses"
 )
 
-// mistake is an incorrect use of the library. The error must match code and contain all words,
+// mistake is an incorrect use of the library. The error must match code and contain all of words,
 // which name the object.
 type mistake struct {
 	name  string
@@ -29,8 +29,8 @@ type mistake struct {
 	err   func() error
 }
 
-// refused makes each mistake and checks that the context still works afterwards. gputest reports
-// objects that are still open at the end of the test.
+// refused makes each mistake, expects its error, and checks that the context still works
+// afterwards. gputest reports objects that are still open at the end of the test.
 func refused(w *work, mistakes []mistake) {
 	w.Helper()
 	for _, m := range mistakes {
@@ -432,8 +432,8 @@ func TestUnknownParametersAreForgotten(t *testing.T) {
 	closeAll(t, s, m, c)
 }
 
-// Concurrent frees must release the memory once. The calls that lose must not retain a stream,
-// which gputest would report.
+// Concurrent frees must release the memory exactly once. The calls that come too late must not
+// retain a stream. gputest would report a retained stream.
 func TestConcurrentFreesOfOrderedMemory(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		for range 100 {
@@ -464,7 +464,7 @@ func TestConcurrentFreesOfOrderedMemory(t *testing.T) {
 	})
 }
 
-// A free after Close must not retain the stream, which gputest would report.
+// A free after Close must not retain the stream. gputest would report a retained stream.
 func TestFreeThatComesTooLateKeepsNothing(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		a, b := must(c.NewStream())(t), must(c.NewStream())(t)
@@ -504,8 +504,8 @@ func TestCloseDuringTheFirstQueryOfAWait(t *testing.T) {
 	}
 }
 
-// A new stream with the handle of a destroyed one must not report the old stream's panics, which
-// Context.CleanupErrors returns.
+// A new stream that has the handle of a destroyed one must not report the old stream's panics.
+// Context.CleanupErrors returns those.
 func TestPanicsOfAClosedStreamAreKept(t *testing.T) {
 	f := newFake()
 	c := f.open(t)

@@ -26,8 +26,8 @@ type Module struct {
 }
 
 // LoadModule loads PTX text, a cubin or a fat binary, and detects the format. If PTX does not
-// compile, the [*Error] explains why in one line. %+v also prints the compiler's log and the lines
-// of PTX it refers to.
+// compile, the [*Error] explains why in one line. %+v also prints the compiler's log and the PTX
+// lines that it refers to.
 func (c *Context) LoadModule(data []byte, opts ...JITOption) (*Module, error) {
 	if c == nil || c.core == nil {
 		return nil, absentError(c == nil, "context")
@@ -41,8 +41,8 @@ func (c *Context) LoadModule(data []byte, opts ...JITOption) (*Module, error) {
 	return c.loadModule(c.Driver(), img, opts)
 }
 
-// texts is a pool of buffers for NUL-terminated copies of PTX. The driver does not refer to a copy
-// after the load.
+// texts is a pool of buffers for NUL-terminated copies of PTX. The driver does not use a copy after
+// the load.
 var texts = sync.Pool{New: func() any { return new([]byte) }}
 
 func (c *Context) loadModule(d *Driver, img loadable, opts []JITOption) (*Module, error) {
@@ -65,8 +65,8 @@ func (c *Context) loadModule(d *Driver, img loadable, opts []JITOption) (*Module
 	return m, nil
 }
 
-// arm gives the kernels a slot for faults, if the image may have checks. If that fails, arm unloads
-// the module.
+// arm gives the kernels a slot for recording faults if the image may contain checks. If that fails,
+// arm unloads the module.
 func (m *Module) arm(c *Context, img loadable) (*kernelfault.Slot, error) {
 	if !img.mayFault() {
 		return nil, nil
@@ -127,7 +127,7 @@ func moduleKernels(d *Driver, m cu.CUmodule) []string {
 	return names
 }
 
-// Kernel returns the named kernel, or an error listing the module's kernels.
+// Kernel returns the named kernel. If there is none, the error lists the module's kernels.
 func (m *Module) Kernel(name string) (*Kernel, error) {
 	if m != nil && m.lazy != nil {
 		return m.lazy.kernel(name)
@@ -141,7 +141,7 @@ func (m *Module) Kernel(name string) (*Kernel, error) {
 }
 
 // Kernels returns the names of the known kernels. For PTX, these are all kernels. For binaries, the
-// driver reports the names since CUDA 12.4.
+// driver must be able to list the names (CUDA 12.4).
 func (m *Module) Kernels() ([]string, error) {
 	if m != nil && m.lazy != nil {
 		loaded, err := m.lazy.load()
@@ -158,7 +158,7 @@ func (m *Module) Kernels() ([]string, error) {
 	return names, nil
 }
 
-// Global returns a variable as bytes (see [ViewAs]) and keeps the module loaded.
+// Global returns a variable as bytes (see [ViewAs]). The view keeps the module loaded.
 func (m *Module) Global(name string) (View[byte], error) {
 	if m != nil && m.lazy != nil {
 		loaded, err := m.lazy.load()
@@ -175,8 +175,8 @@ func (m *Module) Global(name string) (View[byte], error) {
 	return v, err
 }
 
-// Log returns the compiler's output of a successful load: warnings, and with CU_JIT_LOG_VERBOSE the
-// registers and memory of each kernel.
+// Log returns the compiler's output from a successful load: warnings and, with CU_JIT_LOG_VERBOSE,
+// each kernel's register and memory usage.
 func (m *Module) Log() string {
 	if m = m.loaded(); m == nil || m.code == nil {
 		return ""
@@ -250,19 +250,20 @@ type embedded struct {
 	mods map[embeddedText]*Module
 }
 
-// embeddedText identifies a text by name and address, because two packages may use the same name.
+// embeddedText identifies a text by its name and address, because two packages may use the same
+// name.
 type embeddedText struct {
 	name string
 	at   *byte
 	size int
 }
 
-// Embedded is for packages built on this one. It returns the module of PTX that is embedded in such
-// a package. The PTX must always be the same memory, such as an embedded variable. The first call
-// with a name and text loads the module, even during a capture. Do not close the module: the
-// context unloads it. The module does not keep the context alive. If the PTX calls functions that
-// other PTX defines, pass that as well. It is linked. If the PTX has line numbers, they are kept for
-// profilers and compute-sanitizer.
+// Embedded is for packages built on this one. It returns the module for PTX that is embedded in
+// such a package. ptx must be the same memory in every call, such as an embedded variable. The
+// first call with a name and text loads the module, even during a capture. Do not close the module:
+// the context unloads it. The module does not keep the context alive. If the PTX calls functions
+// that other PTX defines, pass the other PTX in more, and Embedded links it. Line numbers in the
+// PTX are kept for profilers and compute-sanitizer.
 func (c *Context) Embedded(name string, ptx []byte, more ...[]byte) (*Module, error) {
 	if err := c.check(); err != nil {
 		return nil, fmt.Errorf("cannot load the %s: %w", name, err)
@@ -316,12 +317,13 @@ func (c *Context) loadEmbedded(name string, ptx []byte, more [][]byte) (*Module,
 	return m, nil
 }
 
-// hasLines reports whether PTX has line numbers, which the driver keeps only if it is asked to.
+// hasLines reports whether PTX has line numbers. The driver keeps them only on request.
 func hasLines(ptx []byte) bool {
 	return bytes.Contains(ptx, []byte(".loc ")) || bytes.Contains(ptx, []byte(".loc\t"))
 }
 
-// linkEmbedded returns the code to load. If it is linked, the signatures come from the PTX.
+// linkEmbedded returns the code to load, and its signatures. If the code had to be linked, the
+// signatures come from the PTX.
 func (c *Context) linkEmbedded(name string, text []byte, more [][]byte, opts []JITOption) (loadable, map[string]*ptx.Signature, error) {
 	if len(more) == 0 {
 		img, err := newLoadable(text)
@@ -386,8 +388,8 @@ type Library struct {
 	raw  cu.CUlibrary
 }
 
-// LoadLibrary is like LoadModule, but loads a [Library]. If the driver compiles later, errors of
-// PTX are returned by the first call of Kernel or Global.
+// LoadLibrary is like LoadModule, but loads a [Library]. The driver may compile PTX later. In that
+// case, the first call of Kernel or Global returns the compiler's errors.
 func (c *Context) LoadLibrary(data []byte, opts ...JITOption) (*Library, error) {
 	if c == nil || c.core == nil {
 		return nil, absentError(c == nil, "context")
@@ -447,15 +449,15 @@ func (l *Library) init(j *jit, img loadable, opts []JITOption) {
 	})
 }
 
-// libraryFaults gives a library's kernels a slot for faults when the first kernel is used, because
-// the driver may not compile a library before that.
+// libraryFaults gives a library's kernels a slot for recording faults when the first kernel is
+// used. The driver may not compile a library before that.
 type libraryFaults struct {
 	state *kernelfault.State
 	armed bool // set up, or not needed because the library has no checks
 	slot  *kernelfault.Slot
 }
 
-// arm is called with program.mu held.
+// arm sets up the slot. The caller must hold program.mu.
 func (l *libraryFaults) arm(d *Driver, raw cu.CUlibrary) (err error) {
 	if l.armed {
 		return nil
@@ -546,7 +548,7 @@ func (l *Library) Managed(name string) (View[byte], error) {
 	return View[byte]{span{a, a.ptr, a.bytes}}, nil
 }
 
-// Log returns the compiler's output of a successful load.
+// Log returns the compiler's output from a successful load.
 func (l *Library) Log() string {
 	if l == nil || l.code == nil {
 		return ""

@@ -320,8 +320,8 @@ func TestKernelsOfAClosedDriverAreNotFound(t *testing.T) {
 	}
 }
 
-// header stores what it receives as a slice: address, length, capacity, and of a View address and
-// length.
+// The kernel header stores the slice or view that it receives: address, length and, for a slice,
+// capacity.
 const headerPTX = `.version 6.0
 .target sm_52
 .address_size 64
@@ -361,8 +361,8 @@ type headerArgs struct {
 	v   driver.View[uint16]
 }
 
-// A parameter of 24 bytes receives memory as a slice, one of 16 bytes as a View, through each way to
-// set an argument.
+// A 24-byte parameter receives memory as a slice, and a 16-byte parameter receives it as a View.
+// The test tries every way to set an argument.
 func TestMemoryIsPassedAsASlice(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		k := headerKernel(t, c)
@@ -421,8 +421,8 @@ func TestMemoryIsPassedAsASlice(t *testing.T) {
 	})
 }
 
-// Overlapping memory of a restrict argument is refused when the launch is enqueued, so arguments
-// can be exchanged one by one before.
+// A launch is refused when it is enqueued, and not before, if the memory of a restrict argument
+// overlaps. This allows a program to exchange arguments one by one.
 func TestRestrictArgumentsMustNotOverlap(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		k := headerKernel(t, c)
@@ -445,7 +445,7 @@ func TestRestrictArgumentsMustNotOverlap(t *testing.T) {
 		noError(t, driver.SetArg(l, 1, driver.In(x)))
 		wantError(t, s.Do(l), driver.CUDA_ERROR_INVALID_VALUE, "overlaps")
 		noError(t, driver.SetArg(l, 2, driver.In(x)))
-		noError(t, s.Do(l)) // both are only read
+		noError(t, s.Do(l)) // both arguments are only read
 
 		calls := must(driver.NewCalls(k, driver.Writes, driver.ReadsWrites, driver.Reads))(t)
 		type args struct {
@@ -460,7 +460,7 @@ func TestRestrictArgumentsMustNotOverlap(t *testing.T) {
 	})
 }
 
-// A struct passed by value can contain a View of package gpu, and so can memory.
+// A struct passed by value can contain a View of package gpu. A struct in memory can as well.
 func TestStructsWithViews(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		k := headerKernel(t, c)

@@ -10,10 +10,10 @@ import (
 )
 
 // lostPooled is the number of extra allocations that a test must tolerate because a sync.Pool drops
-// objects. Without the race detector, it drops none.
+// objects. Without the race detector, no objects are dropped.
 const lostPooled = 0
 
-// A new view allocates two objects: the view, and the scope of its calls.
+// Creating a view allocates two objects: the view and the scope for its calls.
 func TestAViewIsTwoAllocations(t *testing.T) {
 	d := must(driver.New(emulator.New(emulator.Config{})))(t)
 	defer d.Close()

@@ -15,16 +15,16 @@ import (
 // The only operations are *Launch, *CopyOp, *FillOp, *HostFunc, *EventOp, *MemOp, *SemaphoreOp, and
 // the launch of an executable graph. [AllocOp] and [FreeOp] do not implement Op, because each
 // replay would change the allocation's address. Several goroutines may enqueue an operation
-// concurrently, but not while one of them changes it ([SetArg]). Except for HostFunc and EventOp,
-// Enqueue makes at most one driver call and does not allocate. Slices and node parameters that
-// methods return belong to the operation and change with it.
+// concurrently, but not while another goroutine changes it ([SetArg]). Except for HostFunc and
+// EventOp, Enqueue makes at most one driver call and does not allocate. Slices and node parameters
+// returned by methods belong to the operation and change with it.
 type Op interface {
 	// Enqueue enqueues the operation in s. Stream.Do calls it after its own checks.
 	Enqueue(s *Stream) error
 	Context() *Context // the context in which the operation runs
-	// Uses returns the objects that the operation refers to, and its memory accesses as far as
-	// they are known. The objects must outlive the operation's use. The slices belong to the
-	// operation and change with it, so do not modify them, and copy them if you keep them.
+	// Uses returns the objects that the operation refers to, and its memory accesses as far as they
+	// are known. The objects must stay alive while the operation is in use. The slices belong to
+	// the operation and change with it, so do not modify them, and copy them if you keep them.
 	Uses() uses.Set
 	String() string // a description for messages and drawings
 }
@@ -39,8 +39,8 @@ const (
 	ReadsWrites AccessMode = uses.ReadsWrites
 )
 
-// checkStream returns an error if s is closed or belongs to another driver context than c. It
-// returns nil for another Context of the same driver context.
+// checkStream returns an error if s is closed or belongs to a driver context other than c's.
+// Another Context for the same driver context is allowed.
 func checkStream(op fmt.Stringer, c *Context, s *Stream) error {
 	if err := s.check(); err != nil {
 		return fmt.Errorf("%v: %w", op, err)
@@ -73,7 +73,7 @@ func Out(m Memory) Declared { return Declared{m, Writes} }
 // InOut declares that a kernel reads and writes the memory. It is the default.
 func InOut(m Memory) Declared { return Declared{m, ReadsWrites} }
 
-// Access returns the access to the whole memory, or why it is unusable.
+// Access returns the access to the whole memory, or an error if the memory is unusable.
 func (d Declared) Access() (Access, error) {
 	var p place
 	_, err := p.locate(d.mem, d.mode)
@@ -131,7 +131,7 @@ var declaredType = reflect.TypeFor[Declared]()
 func (l *Launch) setDeclared(s *launch.Slot, d *Declared) bool {
 	m := d.span()
 	if s.Size > addressSize {
-		return false // the elements can have another size than before
+		return false // the elements may have a different size than before
 	}
 	if !l.setSpan(s, &m) {
 		return false

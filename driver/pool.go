@@ -27,7 +27,7 @@ func WithMaxSize(bytes uint64) PoolOption {
 	return func(p *cu.CUmemPoolProps) { p.MaxSize = uintptr(bytes) }
 }
 
-// WithShareable lets other processes import the pool by handles of type t.
+// WithShareable lets other processes import the pool through handles of type t.
 func WithShareable(t cu.CUmemAllocationHandleType) PoolOption {
 	return func(p *cu.CUmemPoolProps) { p.HandleTypes = t }
 }
@@ -75,7 +75,7 @@ func (c *Context) devicePool(which string, get func(*Driver, *cu.CUmemoryPool, c
 	return p, nil
 }
 
-// SetPool makes AllocAsync allocate from p on p's device, process-wide.
+// SetPool makes AllocAsync allocate from p on p's device, in the whole process.
 func (c *Context) SetPool(p *MemPool) error {
 	if err := c.check(); err != nil {
 		return err
@@ -101,7 +101,8 @@ func (p *MemPool) check() error {
 	return p.life.Check()
 }
 
-// Lifetime returns the pool's ownership record, or for device pools the context's.
+// Lifetime returns the pool's ownership record. For a device's own pool, this is the context's
+// record.
 func (p *MemPool) Lifetime() *life.Lifetime {
 	if p == nil {
 		return nil
@@ -138,7 +139,7 @@ func (p *MemPool) Attribute(a cu.CUmemPool_attribute) (uint64, error) {
 	if err := p.check(); err != nil {
 		return 0, err
 	}
-	var v uint64 // for int attributes, the driver sets only the lower half
+	var v uint64 // for int attributes, the driver sets only the lower half of v
 	err := p.ctx.Driver().CuMemPoolGetAttribute(p.raw, a, unsafe.Pointer(&v))
 	runtime.KeepAlive(p)
 	if err != nil {
@@ -161,16 +162,16 @@ func (p *MemPool) SetAttribute(a cu.CUmemPool_attribute, v uint64) error {
 }
 
 // SetReleaseThreshold sets how much reserved memory, in bytes, the pool keeps. A wait returns
-// unused memory to the device only while the pool has reserved more. With the default 0, every wait
-// returns all unused memory, which is slow. Set a threshold if you allocate in a loop.
+// unused memory to the device only if the pool has reserved more than this. With the default 0,
+// every wait returns all unused memory, which is slow. Set a threshold if you allocate in a loop.
 func (p *MemPool) SetReleaseThreshold(bytes uint64) error {
 	return p.SetAttribute(cu.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, bytes)
 }
 
 // PoolStats describes the memory of a pool, in bytes.
 type PoolStats struct {
-	Reserved, ReservedHigh uint64 // reserved now, and its maximum since ResetStats
-	Used, UsedHigh         uint64 // allocated now, and its maximum since ResetStats
+	Reserved, ReservedHigh uint64 // currently reserved, and the maximum since ResetStats
+	Used, UsedHigh         uint64 // currently allocated, and the maximum since ResetStats
 }
 
 // Stats returns how much memory the pool has reserved and allocated.
@@ -202,8 +203,8 @@ func (p *MemPool) ResetStats() error {
 }
 
 // Trim returns unused memory to the device, but keeps at least keep bytes reserved. Memory freed in
-// stream order counts as unused only after a synchronising call that has seen the free complete.
-// Waiting for a stream that is already done does not count, so call [Context.Synchronize] first.
+// stream order counts as unused only once a synchronising call has seen the free complete. A wait
+// for a stream that is already done is not enough, so call [Context.Synchronize] first.
 func (p *MemPool) Trim(keep uintptr) error {
 	if err := p.check(); err != nil {
 		return err

@@ -22,14 +22,14 @@ import (
 type program struct {
 	life *life.Lifetime
 	ctx  *Context
-	sigs map[string]*ptx.Signature // kernel signatures from the PTX, by name
+	sigs map[string]*ptx.Signature // kernel signatures from the PTX, keyed by kernel name
 	log  string                    // the compiler's output
 
 	needs ptx.Needs // the requirements of the PTX, for error messages
 
 	find   func(d *Driver, name *byte) (cu.CUfunction, error)
 	global func(d *Driver, ptr *CUdeviceptr, size *uintptr, name *byte) error
-	list   func(d *Driver) []string // kernel names, if the driver can list them
+	list   func(d *Driver) []string // returns the kernel names, if the driver can list them
 
 	text sync.WaitGroup // done once sigs and needs are set
 
@@ -37,13 +37,13 @@ type program struct {
 	kernels map[string]*Kernel
 	limits  *deviceLimits
 
-	// Kernels and their parameters are allocated from slab and params, several at a time. name
-	// holds the most recently requested name as a C string.
+	// Kernels and their parameters are taken from slab and params, which are allocated for several
+	// kernels at a time. name holds the most recently requested name as a C string.
 	slab   []Kernel
 	params []Param
 	name   []byte
 
-	aggregates map[aggregate]string // type names that kernels share
+	aggregates map[aggregate]string // type names shared by the kernels
 }
 
 func (p *program) Lifetime() *life.Lifetime { return p.life }
@@ -61,8 +61,8 @@ func newProgram(c *Context, kind string, img loadable) (*program, error) {
 	return p, nil
 }
 
-// longText is the smallest length in bytes at which readMeanwhile uses another goroutine. Loading
-// such a text takes longer than reading it, even if the driver has cached the code.
+// longText is the smallest length in bytes at which readMeanwhile uses another goroutine. Loading a
+// text of this length takes longer than reading it, even if the driver has cached the code.
 const longText = 8 << 10
 
 // readMeanwhile sets sigs and needs from the PTX. It reads a long text in the background. The
@@ -97,9 +97,9 @@ func readPTX(img loadable) (map[string]*ptx.Signature, ptx.Needs) {
 	return sigs, info.Needs()
 }
 
-// abandon ends a program that could not be loaded. It returns err, with an explanation if the PTX
-// has an unmet requirement. It does not wrap err, because %+v would not print the log of a wrapped
-// *Error.
+// abandon disposes of a program that could not be loaded. It returns err, with an explanation if
+// the PTX has an unmet requirement. It does not wrap err, because %+v would not print the log of a
+// wrapped *Error.
 func (p *program) abandon(err error) error {
 	p.text.Wait()
 	err = p.ctx.explainNeeds(err, p.needs)
@@ -149,7 +149,7 @@ func (p *program) symbol(name string) (*byte, error) {
 	return &p.name[0], nil
 }
 
-// missing returns the error of a failed look-up. If the kernel does not exist, the error lists the
+// missing returns the error for a failed look-up. If the kernel does not exist, the error lists the
 // kernels that do.
 func (p *program) missing(name string, err error) error {
 	if !isResult(err, CUDA_ERROR_NOT_FOUND) {
@@ -165,8 +165,8 @@ func (p *program) missing(name string, err error) error {
 	return fmt.Errorf("%v has no kernel %q, it has %s: %w", p.life, name, listed(names), err)
 }
 
-// late adds the kernel's name to the error of a failed look-up, during which the driver may have
-// compiled the library. An *Error stays an *Error, because it holds the log.
+// late adds the kernel's name to the error from a failed look-up, during which the driver may have
+// compiled the library. If err is an *Error, so is the result, because an *Error holds the log.
 func (p *program) late(name string, err error) error {
 	e, ok := err.(*Error)
 	if !ok {
@@ -177,7 +177,8 @@ func (p *program) late(name string, err error) error {
 	return &late
 }
 
-// names returns the sorted kernel names, from the PTX if possible and otherwise from the driver.
+// names returns the sorted kernel names. They come from the PTX if possible, and otherwise from the
+// driver.
 func (p *program) names() []string {
 	names := make([]string, 0, len(p.sigs))
 	for n := range p.sigs {
@@ -221,17 +222,17 @@ func (p *program) variable(name string) (View[byte], error) {
 	return View[byte]{span{a, a.ptr, a.bytes}}, nil
 }
 
-// loadable is code in the form that the driver loads. Its headers were checked.
+// loadable is code in the form that the driver loads. Its headers have been checked.
 type loadable struct {
 	kind image.Kind
-	data []byte // PTX ends with a NUL
+	data []byte // if PTX, ends with a NUL
 }
 
 // newLoadable checks data. The check is necessary because the driver does not receive a length: it
 // reads PTX up to a NUL, and binaries according to their headers.
 func newLoadable(data []byte) (loadable, error) { return newLoadableIn(new([]byte), data) }
 
-// newLoadableIn is newLoadable, but copies PTX to room, which the caller can reuse.
+// newLoadableIn is like newLoadable, but copies PTX to room. The caller can reuse room.
 func newLoadableIn(room *[]byte, data []byte) (loadable, error) {
 	kind, err := image.Check(data)
 	if err != nil {
@@ -240,8 +241,8 @@ func newLoadableIn(room *[]byte, data []byte) (loadable, error) {
 	return terminated(room, kind, data), nil
 }
 
-// terminated prepares code of a known kind. It truncates PTX after the first NUL. If there is none,
-// it appends one to a copy in room.
+// terminated prepares code of a known kind. It truncates PTX after the first NUL. If PTX has no
+// NUL, terminated copies it to room and appends one.
 func terminated(room *[]byte, kind image.Kind, data []byte) loadable {
 	if kind != image.PTX {
 		return loadable{kind, data}
@@ -259,15 +260,14 @@ func loadableOf(i *image.Image) loadable {
 
 func (l loadable) ptr() unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(l.data)) }
 
-// mayFault reports whether the code may have kernels that record faults.
+// mayFault reports whether the code may contain kernels that record faults.
 func (l loadable) mayFault() bool { return kernelfault.Possible(l.data, l.kind == image.Fatbin) }
 
-// mostUnpacked is the maximum size of code that is decompressed in order to look for vprintf, in
-// bytes.
+// mostUnpacked is the maximum size in bytes to which code is decompressed to look for vprintf.
 const mostUnpacked = 4 << 20
 
-// text records that an image was loaded if its kernels may print. If the code for the device cannot
-// be read, or is compressed and large, a fat binary is assumed to print.
+// text records that an image was loaded if its kernels may print. If a fat binary's code for the
+// device cannot be read, or is compressed and large, text assumes that it prints.
 func (c *Context) text(img loadable) *kernelfault.Text {
 	return c.core.home.Faults.Text(img.prints(c.core.dev))
 }
@@ -345,7 +345,7 @@ func textAt(p *byte) string {
 // reject the text, the error is a [*ptx.UnmetError] with the reason and the remedy. It matches the
 // code that the driver would return. For a cubin or fat binary, CanLoad only makes the checks that
 // a load makes before it calls the driver. Loads do not call CanLoad, because a newer driver may
-// accept more. The error of a load that the driver rejects has the same explanation.
+// accept more. If the driver rejects a load, the error contains the same explanation.
 func (c *Context) CanLoad(data []byte) error {
 	if err := c.check(); err != nil {
 		return fmt.Errorf("cannot tell whether the image loads: %w", err)
@@ -384,7 +384,7 @@ func (c *Context) unmet(n ptx.Needs) (*ptx.UnmetError, error) {
 	return unmet, nil
 }
 
-// refusal returns the code with which drivers reject PTX that has this unmet requirement.
+// refusal returns the code with which drivers reject PTX because of this unmet requirement.
 func refusal(e *ptx.UnmetError) CUresult {
 	if e.Kind == ptx.UnmetVersion {
 		return CUDA_ERROR_UNSUPPORTED_PTX_VERSION
@@ -392,8 +392,8 @@ func refusal(e *ptx.UnmetError) CUresult {
 	return CUDA_ERROR_INVALID_PTX
 }
 
-// explainNeeds replaces the hint of a rejected load with the unmet requirement, if that can be the
-// reason for the driver's code. It keeps the driver's log.
+// explainNeeds replaces the hint in the error of a rejected load with the unmet requirement, if
+// that requirement can explain the driver's code. It keeps the driver's log.
 func (c *Context) explainNeeds(err error, n ptx.Needs) error {
 	var e *Error
 	if !errors.As(err, &e) || e.Missing || n == (ptx.Needs{}) { // binaries have no requirements

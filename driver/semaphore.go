@@ -11,8 +11,8 @@ import (
 	"github.com/purecuda/cuda/internal/uses"
 )
 
-// ExternalSemaphore is a semaphore, fence or keyed mutex that another API (Vulkan, Direct3D, NvSci)
-// exported. CUDA itself cannot create one.
+// ExternalSemaphore is a semaphore, fence or keyed mutex exported by another API (Vulkan, Direct3D,
+// NvSci). CUDA cannot create one itself.
 type ExternalSemaphore struct {
 	life *life.Lifetime
 	ctx  *Context
@@ -58,8 +58,8 @@ func (c *Context) ImportSemaphoreHandle(kind cu.CUexternalSemaphoreHandleType, h
 	return c.importSemaphore(&d, fmt.Sprintf("handle %#x", handle))
 }
 
-// ImportSemaphoreName imports a Win32 or Direct3D semaphore (Windows) by the name that it was
-// created with. The semaphore's type must use NT handles.
+// ImportSemaphoreName imports a Win32 or Direct3D semaphore (Windows) by the name it was created
+// with. The semaphore's type must be one that uses NT handles.
 func (c *Context) ImportSemaphoreName(kind cu.CUexternalSemaphoreHandleType, name string) (*ExternalSemaphore, error) {
 	if c == nil || c.core == nil {
 		return nil, absentError(c == nil, "context")
@@ -168,8 +168,8 @@ func (s *ExternalSemaphore) Close() error {
 	return err
 }
 
-// SemaphorePoint is a signal of a semaphore or a wait for one. Each kind of semaphore uses only
-// some of the fields.
+// SemaphorePoint describes how to signal a semaphore or wait for one. Each kind of semaphore uses
+// only some of the fields.
 type SemaphorePoint struct {
 	Semaphore *ExternalSemaphore
 	// Value applies to timeline semaphores and fences, but not to binary semaphores. A signal
@@ -177,7 +177,7 @@ type SemaphorePoint struct {
 	// it.
 	Value     uint64
 	Key       uint64         // for a keyed mutex: a wait acquires this key, a signal releases it
-	TimeoutMs uint32         // limit of a wait for a keyed mutex, in milliseconds
+	TimeoutMs uint32         // limit for a wait for a keyed mutex, in milliseconds
 	Fence     unsafe.Pointer // an NvSciSyncFence in C memory: a signal sets it, a wait waits for it
 	Flags     uint32         // 0 or CUDA_EXTERNAL_SEMAPHORE_{SIGNAL,WAIT}_SKIP_NVSCIBUF_MEMSYNC
 }
@@ -270,7 +270,7 @@ func (o *SemaphoreOp) ready(s *Stream) error {
 
 func (o *SemaphoreOp) isWait() bool { return len(o.waits) > 0 }
 
-// SetValue changes the value of point i, counted from 0. It does not allocate.
+// SetValue changes the value of point i. The first point is 0. SetValue does not allocate.
 func (o *SemaphoreOp) SetValue(i int, v uint64) error {
 	if o == nil || o.ctx == nil {
 		return absentError(o == nil, "semaphore operation")
@@ -315,7 +315,7 @@ func (o *SemaphoreOp) Context() *Context {
 	return o.ctx
 }
 
-// Uses returns the semaphores. The accesses of the other API are unknown.
+// Uses returns the semaphores. Memory accesses by the other API are unknown.
 func (o *SemaphoreOp) Uses() uses.Set {
 	if o == nil {
 		return uses.Set{}

@@ -23,7 +23,7 @@ type Stream struct {
 	core  *contextCore // ctx.core, stored here to save a load in each call
 	ctx   *Context
 	d     *Driver // bound to ctx
-	self  *Driver // for calls in which the stream determines the context; see selfBound
+	self  *Driver // for calls whose context is determined by the stream; see selfBound
 	raw   CUstream
 	owned bool
 
@@ -31,10 +31,10 @@ type Stream struct {
 	seen   uint32 // number of kernel faults that need not be reported; atomic
 }
 
-// selfBound is the first CUDA version with which some calls are made without binding the stream's
-// context. These are the calls for events, queries, copies, fills, stream-ordered memory and graph
-// launches. Drivers of that version were observed to use the stream's context, whichever context is
-// current on the thread. TestStreamsNameTheirContext checks the installed driver.
+// selfBound is the first CUDA version with which calls for events, queries, copies, fills,
+// stream-ordered memory and graph launches do not bind the stream's context. Drivers from this
+// version on were observed to use the stream's context in these calls, whichever context is current
+// on the thread. TestStreamsNameTheirContext checks the installed driver.
 const selfBound = 13000
 
 func (s *Stream) guardedSelf() *Driver {
@@ -105,8 +105,8 @@ func (c *Context) NewStream(opts ...StreamOption) (*Stream, error) {
 
 func clamp32(n int) int32 { return int32(max(math.MinInt32, min(n, math.MaxInt32))) }
 
-// LegacyStream returns CUDA's default stream. It and the blocking streams of the context wait for
-// each other. Close does nothing.
+// LegacyStream returns CUDA's default stream. It and the context's blocking streams wait for each
+// other. Close does nothing.
 func (c *Context) LegacyStream() *Stream {
 	if c == nil || c.core == nil {
 		return nil
@@ -115,19 +115,19 @@ func (c *Context) LegacyStream() *Stream {
 	return &c.legacy
 }
 
-// legacyFaults returns the kernel faults after a call that waited for the legacy stream.
+// legacyFaults returns the kernel faults to report after a call that waited for the legacy stream.
 func (c *Context) legacyFaults() error {
 	if !c.core.legacyUsed.Load() {
-		return nil // then the call has not waited for any kernel
+		return nil // the call cannot have waited for any kernel
 	}
 	s := &c.legacy
 	return s.named(c.core.home.Faults.After(atomic.LoadUint32(&s.seen), &s.seen))
 }
 
-// PerThreadStream returns the default stream of whichever OS thread makes a call. A goroutine that
-// uses it should therefore call runtime.LockOSThread. Closing it does nothing. Close memory that
-// was allocated in its order: otherwise the memory is freed in the order of another thread's
-// stream.
+// PerThreadStream returns a Stream that stands for the default stream of the calling OS thread. A
+// goroutine that uses it should therefore call runtime.LockOSThread. Close does nothing. Close
+// memory that was allocated in stream order on it. Otherwise, the library frees the memory in the
+// order of another thread's stream.
 func (c *Context) PerThreadStream() *Stream {
 	if c == nil || c.core == nil {
 		return nil
@@ -137,7 +137,7 @@ func (c *Context) PerThreadStream() *Stream {
 
 // BorrowStream returns a Stream for a handle of this context that other code owns. The handle must
 // stay valid while the Stream is used. Close does nothing. An executable graph uses the stream of
-// its last launch until the graph's Wait or Run returns, or until the graph is closed and the
+// its last launch until the graph's Wait or Run returns, or until the graph is closed and the last
 // launch has ended.
 func (c *Context) BorrowStream(raw CUstream) (*Stream, error) {
 	if err := c.check(); err != nil {
@@ -176,8 +176,8 @@ func (s *Stream) closedError() error {
 	return s.life.Check()
 }
 
-// quiet reports whether the stream is open, no host function is running, and no panic of a host
-// function is waiting to be reported. Compared with open, it costs two more atomic loads.
+// quiet reports whether the stream is open, no host function is running, and there is no host
+// function's panic to report. It costs two more atomic loads than open.
 func (s *Stream) quiet() bool {
 	return s.open() && hostthread.Running.Load() == 0 && s.core.faults.pending.Load() == 0
 }
@@ -193,8 +193,8 @@ func (s *Stream) ready() error {
 	return s.fault()
 }
 
-// fault removes and returns the oldest panic of a host function in this stream, or in a graph of
-// the context.
+// fault removes and returns the oldest host function panic from this stream, or from a graph in the
+// context.
 func (s *Stream) fault() error {
 	if s.core.faults.pending.Load() == 0 {
 		return nil
@@ -250,15 +250,16 @@ func (s *Stream) Close() error {
 }
 
 // Do enqueues operations in the stream, in order. A capturing stream records them instead. Do does
-// not wait. If an operation fails when it runs, a later call returns the error, usually Wait. If an
-// operation cannot be enqueued, the error names it, and the operations before it are enqueued.
+// not wait. If an operation fails when it runs, a later call, usually Wait, returns the error. If
+// an operation cannot be enqueued, the error names it. The operations before it have then been
+// enqueued.
 func (s *Stream) Do(ops ...Op) error {
 	if !s.quiet() {
 		if err := s.ready(); err != nil {
 			return err
 		}
 	}
-	if len(ops) == 1 && ops[0] != nil { // nearly every call
+	if len(ops) == 1 && ops[0] != nil { // the case in nearly every call
 		return ops[0].Enqueue(s)
 	}
 	for i, op := range ops {
@@ -272,7 +273,7 @@ func (s *Stream) Do(ops ...Op) error {
 	return nil
 }
 
-// ofSeveral adds an operation's index to its error, if there are several operations.
+// ofSeveral adds an operation's index to its error if there are several operations.
 func ofSeveral(ops []Op, i int, err error) error {
 	if len(ops) == 1 {
 		return err
@@ -287,7 +288,7 @@ func (s *Stream) Record(e *Event) error {
 			return err
 		}
 	}
-	kernelfault.Raise(&e.seen, atomic.LoadUint32(&s.seen)) // a wait for s has already returned these
+	kernelfault.Raise(&e.seen, atomic.LoadUint32(&s.seen)) // already reported by a wait for s
 	err := s.self.CuEventRecord(e.raw, s.raw)
 	runtime.KeepAlive(e)
 	runtime.KeepAlive(s)
@@ -332,7 +333,7 @@ func (s *Stream) Query() (done bool, err error) {
 	return s.query(atomic.LoadUint32(&s.seen))
 }
 
-// query is Query, and returns the kernel faults after the first n.
+// query is like Query, but also returns kernel faults after the first n.
 func (s *Stream) query(n uint32) (done bool, err error) {
 	if err := s.check(); err != nil {
 		return false, err
@@ -354,8 +355,8 @@ func (s *Stream) query(n uint32) (done bool, err error) {
 // Wait waits for the work that was enqueued in the stream before the call. If ctx is cancelled,
 // Wait returns the cause of the cancellation and the work continues. A nil ctx is never cancelled.
 // The error may be from earlier work, because CUDA reports errors late. Up to GOMAXPROCS goroutines
-// wait as fast as the driver's blocking call. With more goroutines, a wait takes up to a
-// millisecond longer, but needs no thread. Do not wait for a capturing stream.
+// can wait with the latency of the driver's blocking call. With more goroutines, a wait takes up to
+// a millisecond longer, but needs no thread. Do not wait for a capturing stream.
 func (s *Stream) Wait(ctx context.Context) error {
 	if err := s.check(); err != nil {
 		return err
@@ -377,9 +378,9 @@ func (s *Stream) Wait(ctx context.Context) error {
 	return s.fault()
 }
 
-// queryOrMark records a mark after the stream's current work and returns the mark, which releases
-// the reference that the caller retained. If the work is done or has failed, queryOrMark returns
-// nil and the result.
+// queryOrMark records a mark after the stream's current work and returns it. The mark later
+// releases the stream reference that the caller retained. If the work is done or has failed,
+// queryOrMark returns a nil mark and the result.
 func (s *Stream) queryOrMark(n uint32) (*mark, error) {
 	defer leave(s.core.enter())
 	if over, err := s.query(n); over || err != nil {
@@ -413,8 +414,8 @@ func (s *Stream) Flags() (cu.CUstream_flags, error) {
 
 // CaptureStatus returns the status of the stream's capture, its ID and its graph. The status
 // distinguishes an active capture from an invalidated one. The ID is unique in the process. The
-// capture owns the graph. Without a capture, the ID and the graph are 0. Captures are not
-// disturbed.
+// capture owns the graph. If there is no capture, the ID and the graph are 0. The query does not
+// invalidate captures.
 func (s *Stream) CaptureStatus() (status cu.CUstreamCaptureStatus, id uint64, graph CUgraph, err error) {
 	if err := s.check(); err != nil {
 		return 0, 0, 0, err
@@ -434,8 +435,8 @@ type captureInfo struct {
 	graph  CUgraph
 }
 
-// captureInfo uses the function version that the driver has. The version since CUDA 12.3 can also
-// return edge data, which is not requested.
+// captureInfo calls the newest version of the function that the driver has. The version introduced
+// in CUDA 12.3 can also return edge data, but captureInfo does not request it.
 func (s *Stream) captureInfo() (i captureInfo, err error) {
 	d := s.core.guarded
 	if d.Has(cu.FnCuStreamGetCaptureInfo) {
@@ -468,16 +469,17 @@ func (s *Stream) After(other *Stream) error {
 }
 
 // Ready is for packages that make raw calls. It returns nil if this goroutine can enqueue work in
-// the stream. The stream must be open, the caller must not be a host function, and no panic of a
-// host function may be unreported.
+// the stream. It returns an error if the stream is closed, the caller is a host function, or a host
+// function's panic has not been reported yet.
 func (s *Stream) Ready() error { return s.ready() }
 
 var streamNumbers atomic.Uint64
 
 // Number returns a number that identifies the Stream among all Streams of the process, including
-// closed ones. It returns 0 for nil. Two Streams from BorrowStream have different numbers, even for
-// one handle. Packages use the number to store data for a stream without keeping it alive. Handles
-// are not suitable, because the driver reuses them.
+// closed ones. It returns 0 for nil. Two Streams from BorrowStream have different numbers, even if
+// they have the same handle. Other packages use the number as a key for data about a stream,
+// without keeping the stream alive. A handle is not suitable as a key, because the driver reuses
+// handles.
 func (s *Stream) Number() uint64 {
 	if s == nil {
 		return 0
@@ -485,7 +487,8 @@ func (s *Stream) Number() uint64 {
 	return s.number
 }
 
-// Lifetime returns the stream's ownership record, or the context's if borrowed.
+// Lifetime returns the stream's ownership record. For a borrowed stream, this is the context's
+// record.
 func (s *Stream) Lifetime() *life.Lifetime {
 	if s == nil {
 		return nil

@@ -49,13 +49,13 @@ func TestStreamIsBusyUntilItsWorkIsDone(t *testing.T) {
 }
 
 func TestWaitIsForEarlierWorkOnly(t *testing.T) {
-	// Without slots, every wait polls. A blocking wait would test only the driver.
+	// With no slots, every wait polls. A blocking wait would test only the driver.
 	defer driver.SetBlockingSlots(0)()
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		s := must(c.NewStream())(t)
 		defer s.Close()
-		// On a busy machine, a wait can begin after the work that it must not wait for. The
-		// test then repeats with a longer head start.
+		// On a busy machine, a wait may not begin until the work that it must ignore has been
+		// enqueued. The test then repeats with a longer head start.
 		for head := 5 * time.Millisecond; !waitsForEarlierWorkOnly(t, s, head); head *= 10 {
 			if head > 5*time.Second {
 				t.Fatal("Wait waits for work that was enqueued after it")
@@ -64,8 +64,8 @@ func TestWaitIsForEarlierWorkOnly(t *testing.T) {
 	})
 }
 
-// waitsForEarlierWorkOnly begins a wait, enqueues more work later, and reports whether the wait
-// ends before that work.
+// waitsForEarlierWorkOnly begins a wait and then enqueues more work. It reports whether the wait
+// ends before that work does.
 func waitsForEarlierWorkOnly(t *testing.T, s *driver.Stream, head time.Duration) bool {
 	first, waiting := gate(t, s), make(chan error, 1)
 	go func() { waiting <- s.Wait(context.Background()) }()
@@ -370,7 +370,7 @@ func TestStreamWaitsForTheEventOfAnother(t *testing.T) {
 		a, b := must(c.NewStream())(t), must(c.NewStream())(t)
 		e := must(c.NewEvent())(t)
 		defer closeAll(t, a, b, e)
-		// First with methods, then with operations.
+		// The first round uses methods, the second operations.
 		for _, record := range []bool{false, true} {
 			open := gate(t, a)
 			if record {

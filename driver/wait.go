@@ -32,18 +32,18 @@ import (
 // goroutine and its slot stay occupied until the device is done.
 //
 // A poll queries an event that was recorded when the wait began. It does not query the stream,
-// because a stream that constantly receives new work is never done. Host function callbacks are not
-// used. They serialise with the stream's work, delay it by several microseconds, and are not called
-// after the context has failed.
+// because a stream that constantly receives new work is never done. Host function callbacks would
+// not do either: they run between the stream's other work, delay it by several microseconds, and
+// are not called after the context has failed.
 //
 // All calls are guarded. An unguarded query in one goroutine would invalidate a capture in another.
 
 const (
 	hereTime   = 2 * time.Millisecond  // how long the waiting goroutine polls
-	sleepyTime = 40 * time.Microsecond // how long it polls if the program chose sleep
+	sleepyTime = 40 * time.Microsecond // how long it polls if the program chose sleep over speed
 
-	// A polling goroutine yields its processor at these intervals. It uses yieldOften if the number
-	// of waits exceeds half the number of processors.
+	// A polling goroutine yields its processor at one of these intervals. It uses yieldOften if the
+	// number of waits exceeds half the number of processors.
 	yieldSeldom = 100 * time.Microsecond
 	yieldOften  = 20 * time.Microsecond
 )
@@ -74,7 +74,7 @@ func (s *slots) take() bool {
 
 func (s *slots) give() { s.free.Add(1) }
 
-// waits counts the waiting goroutines. Up to waits.few goroutines poll for themselves.
+// waits counts the waiting goroutines. At most waits.few goroutines poll for themselves.
 var waits struct {
 	now atomic.Int32
 	few atomic.Int32 // GOMAXPROCS, cached because reading it takes a lock
@@ -82,7 +82,7 @@ var waits struct {
 
 func init() { countProcessors() }
 
-// fewWaitsAre overrides waits.few in tests. It holds the value plus one, and 0 means no override.
+// fewWaitsAre overrides waits.few in tests. It holds the value plus one. 0 means no override.
 var fewWaitsAre atomic.Int32
 
 func countProcessors() {
@@ -94,7 +94,7 @@ func countProcessors() {
 }
 
 // entering limits how many goroutines make the first calls of a wait on a driver written in Go.
-// Such a call occupies its thread, and a further thread if it blocks on a lock.
+// Such a call occupies its thread. If it blocks on a lock, it occupies another thread as well.
 var entering = make(chan struct{}, max(4, runtime.NumCPU()))
 
 func (core *contextCore) enter() (entered bool) {
@@ -119,7 +119,7 @@ type waitable interface {
 	sleeps() (bool, error) // whether block sleeps instead of spinning
 	// faults returns the kernel faults after the first n. Call it after success and before done.
 	faults(n uint32) error
-	done() // releases the references of the wait
+	done() // releases the references held by the wait
 }
 
 // settle ends a wait with the result of its query or blocking call.
@@ -132,8 +132,8 @@ func settle(w waitable, n uint32, err error) error {
 }
 
 // await returns when w is done, when its query fails, or when ctx is cancelled. If w is done, the
-// cancellation is ignored. await calls w.done exactly once. The caller has counted the wait in
-// waits.now and has queried once. The wait returns the kernel faults after the first n.
+// cancellation is ignored. await calls w.done exactly once. The caller must have counted the wait
+// in waits.now and queried w once. await also returns kernel faults after the first n.
 func await(ctx context.Context, w waitable, n uint32) error {
 	cancelled := cancellation(ctx)
 	sleepy, err := w.sleeps()
@@ -164,7 +164,7 @@ func await(ctx context.Context, w waitable, n uint32) error {
 	return awaitShared(ctx, w, n)
 }
 
-// pollStats decides whether waits that may sleep poll first. Polling is in vain if the device
+// pollStats decides whether waits that may sleep poll first. Polling is pointless if the device
 // usually works for longer than sleepyTime.
 type pollStats struct {
 	vain    atomic.Int32 // consecutive polls that ended before the work did
@@ -172,8 +172,8 @@ type pollStats struct {
 }
 
 const (
-	vainPolls  = 8  // polls in vain after which most waits do not poll
-	pollsAgain = 16 // one of so many waits still polls
+	vainPolls  = 8  // after this many polls in vain, most waits do not poll
+	pollsAgain = 16 // one in this many waits still polls
 )
 
 var sleepyPolls pollStats
@@ -199,7 +199,7 @@ func cancellation(ctx context.Context) <-chan struct{} {
 }
 
 // pollHere polls for a limited time, and only while there are few waits. It returns the query's
-// error or the cause of the cancellation. If the time is over or there are too many waits, it
+// error or the cause of the cancellation. If the time has run out or there are too many waits, it
 // returns false and nil.
 func pollHere(ctx context.Context, w waitable, cancelled <-chan struct{}, sleepy bool) (over bool, err error) {
 	limit := hereTime
@@ -242,7 +242,7 @@ func isClosed(c <-chan struct{}) bool {
 }
 
 // awaitElsewhere makes the blocking call in another goroutine. After a cancellation, that goroutine
-// owns w. It returns the slot to taken.
+// owns w. In any case, it returns the slot to taken.
 func awaitElsewhere(ctx context.Context, w waitable, n uint32, taken *slots) error {
 	e := newSharedWait(w, n)
 	e.taken = taken
@@ -257,8 +257,8 @@ func (e *sharedWait) block() {
 	e.end(err)
 }
 
-// answerOrCause waits for another goroutine's result or for a cancellation. A result that is
-// available takes precedence.
+// answerOrCause waits for another goroutine's result or for a cancellation. If both are available,
+// it returns the result.
 func answerOrCause(ctx context.Context, answer <-chan error) error {
 	select {
 	case err := <-answer:
@@ -273,7 +273,7 @@ func answerOrCause(ctx context.Context, answer <-chan error) error {
 	}
 }
 
-// blockUnder makes a blocking call that has no matching query to poll. It releases l when the call
+// blockUnder makes a blocking call for which there is no query to poll. It releases l when the call
 // has returned, even after a cancellation.
 func blockUnder(ctx context.Context, l *life.Lifetime, call func() error) error {
 	if cancellation(ctx) == nil {
@@ -313,30 +313,30 @@ const (
 	mostPollers    = 4
 	waitsPerPoller = 64
 
-	// While nothing happens, the pause between two passes grows with the time since the last
-	// completed event or new wait. Pauses shorter than minPause are skipped, because the
-	// runtime's timers would lengthen them.
+	// The pause between two passes grows with the time since an event last completed or a wait was
+	// last added. Pauses shorter than minPause are skipped, because the runtime's timers would
+	// lengthen them.
 	pauseShare = 128
 	minPause   = 250 * time.Microsecond
 	maxPause   = time.Millisecond
 )
 
-// sharedWait is a wait that another goroutine makes: a poller, or one that makes the blocking call.
-// That goroutine and a cancelled one compete to change the state from pending. The loser releases
-// the wait's references.
+// sharedWait is a wait that is served by another goroutine: a poller, or one that makes the
+// blocking call. That goroutine and a cancelled waiter compete to change the state from pending.
+// The loser releases the wait's references.
 type sharedWait struct {
 	w      waitable
-	n      uint32 // see await
+	n      uint32 // number of kernel faults to ignore: see await
 	state  atomic.Uint32
 	answer chan error // buffered for one result, so that the other goroutine does not block
-	taken  *slots     // of the blocking call
-	blocks func()     // block, stored because a go statement would allocate a method value
+	taken  *slots     // the slots to which the blocking call returns its slot
+	blocks func()     // the method value of block, created once to avoid an allocation per go statement
 }
 
 const (
 	waitPending = iota
 	waitAnswered
-	waitAbandoned // by a cancellation
+	waitAbandoned // cancelled by the waiting goroutine
 )
 
 var sharedWaits sync.Pool
@@ -368,7 +368,7 @@ func (e *sharedWait) end(err error) {
 	e.recycle()
 }
 
-// wait waits for the result or for a cancellation. A result that is available takes precedence.
+// wait waits for the result or for a cancellation. If both are available, it returns the result.
 func (e *sharedWait) wait(ctx context.Context) (err error) {
 	if cancelled := cancellation(ctx); cancelled == nil {
 		err = <-e.answer
@@ -377,7 +377,7 @@ func (e *sharedWait) wait(ctx context.Context) (err error) {
 		case err = <-e.answer:
 		case <-cancelled:
 			if e.state.CompareAndSwap(waitPending, waitAbandoned) {
-				return context.Cause(ctx) // the other goroutine releases e
+				return context.Cause(ctx) // the other goroutine will release e
 			}
 			err = <-e.answer
 		}
@@ -398,9 +398,9 @@ type poller struct {
 	fresh   []*sharedWait // added since the latest pass
 	running bool
 	wake    chan struct{}
-	starts  func() // run, stored because a go statement would allocate a method value
+	starts  func() // the method value of run, created once to avoid an allocation per go statement
 
-	// The running poller's state. It is kept so that the next one allocates nothing.
+	// The state of the running poller. It is kept so that the next poller need not allocate it.
 	list  []*sharedWait
 	timer *time.Timer // nil until the first pause
 }

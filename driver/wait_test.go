@@ -117,7 +117,7 @@ func TestEveryWaitIsGuarded(t *testing.T) {
 			bound := c.context == fakeContext
 			switch c.fn {
 			case cu.FnCuEventQuery, cu.FnCuStreamQuery, cu.FnCuEventRecord:
-				bound = true // the event or stream determines the context
+				bound = true // the event or stream determines the context of the call
 			}
 			if !c.guarded || !bound {
 				t.Fatalf("%v ran under %+v", c.fn, c)
@@ -141,7 +141,7 @@ func TestOnlyAFewWaitersHoldThreads(t *testing.T) {
 		eventually(t, "two blocking calls", func() bool {
 			return f.countSince(before, cu.FnCuEventSynchronize) >= 2
 		})
-		time.Sleep(20 * time.Millisecond) // time for more calls, which must not happen
+		time.Sleep(20 * time.Millisecond) // time for further calls, which must not happen
 		blocked := f.countSince(before, cu.FnCuEventSynchronize)
 		f.setBusy(0, false)
 		for range n {
@@ -153,7 +153,7 @@ func TestOnlyAFewWaitersHoldThreads(t *testing.T) {
 	}
 }
 
-// Sleeping threads are not limited by the number of processors.
+// The number of sleeping threads is not limited by the number of processors.
 func TestSleepingWaitersAreNotLimitedByProcessors(t *testing.T) {
 	f := newFake()
 	wait := waits(t, f.open(t))["sleepy event"]
@@ -172,7 +172,7 @@ func TestSleepingWaitersAreNotLimitedByProcessors(t *testing.T) {
 	}
 }
 
-// If waits in a sleepy context are long, only one of 16 polls before it sleeps.
+// If waits in a sleepy context take long, only one in 16 polls before it sleeps.
 func TestLongSleepyWaitsRarelyPoll(t *testing.T) {
 	f := newFake()
 	wait := waits(t, f.open(t))["sleepy event"]
@@ -295,7 +295,7 @@ func TestCancellableWaitSleepsOnAnotherGoroutine(t *testing.T) {
 	defer driver.SetBlockingSlots(1)()
 	f := newFake()
 	wait := waits(t, f.open(t))["sleepy event"]
-	for range 3 { // a cancelled wait frees its slot when the work is done
+	for range 3 { // a cancelled wait frees its slot once the work is done
 		before := f.callCount()
 		ctx, cancel := context.WithCancel(t.Context())
 		f.allBusy()

@@ -146,7 +146,7 @@ func newWork(t testing.TB, c *driver.Context) *work {
 	return w
 }
 
-// closing returns the object, and closes it when the test ends.
+// closing returns the object and closes it when the test ends.
 func closing[T interface{ Close() error }](w *work) func(T, error) T {
 	return func(v T, err error) T {
 		w.Helper()
