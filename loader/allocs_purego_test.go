@@ -2,5 +2,5 @@
 
 package loader_test
 
-// The block and everything it points to escape to the heap. purego allocates as well.
+// The block and everything that it points to escape to the heap. purego also allocates.
 const allocsPerCCall, allocsPerGoCall = 3.0, 2.0

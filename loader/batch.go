@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// Batch is a list of calls that are made in one native call. They run in order until one fails
-// (returns a result other than 0).
+// Batch is a list of function calls that are made in one native call. They run in order until one
+// fails, that is, returns a result other than 0.
 //
 // The frames of the calls are in the batch's own memory, which never moves and which the garbage
 // collector does not scan. An argument may therefore be the address of an earlier call's output
@@ -18,12 +18,12 @@ type Batch struct {
 	first  *frame
 	last   *frame
 	n      int
-	at     int       // words in use in chunk
+	at     int       // number of words in use in chunk
 	chunk  []uintptr // the chunk being filled
 	chunks [][]uintptr
-	used   int // number of chunks that are full or being filled
+	used   int // number of chunks that are full or are being filled
 	keep   []unsafe.Pointer
-	goes   bool // at least one call is a Go function or has no function
+	goes   bool // set if any call has a Go function or no function
 }
 
 // batchHead is the part of a batch that the assembly reads.
@@ -37,7 +37,7 @@ type batchHead struct {
 
 // frame is a Call without pointers, as stored in a chunk. The argument words follow it.
 type frame struct {
-	proc uintptr // *Proc, kept alive by the caller, which stores functions in tables
+	proc uintptr // *Proc, kept alive by the caller, which keeps its functions in tables
 	next uintptr // *frame, at the same offset as Call.Scope
 	n    uintptr
 	ret  uintptr
@@ -88,7 +88,7 @@ type Frame struct {
 // Add appends a call of p. p must not move until the batch has run, and all n arguments must be
 // set.
 func (b *Batch) Add(p *Proc, n int) Frame {
-	return Frame{b, b.push(p, n, callWords+max(n, minWords)+1)} // plus the output word
+	return Frame{b, b.push(p, n, callWords+max(n, minWords)+1)} // the extra word is the output word
 }
 
 // Add3 is like Add5, but appends a call with three words.
@@ -102,7 +102,7 @@ func (b *Batch) Add3(p *Proc, w0, w1, w2 uintptr) Frame {
 // Add5 appends a call of p with five words. It is faster than Add, for callers that append
 // thousands of calls. The caller must keep the memory that the words point to alive and on the
 // heap. The frame has no output word, so it must not be passed to SetOut. The trampoline loads more
-// registers than there are words, and reads the excess from the next frame.
+// registers than there are words. It reads the rest from the next frame.
 func (b *Batch) Add5(p *Proc, w0, w1, w2, w3, w4 uintptr) Frame {
 	f := b.push(p, 5, callWords+5)
 	w := (*[5]uintptr)(unsafe.Add(unsafe.Pointer(f), argsOffset))
@@ -111,8 +111,8 @@ func (b *Batch) Add5(p *Proc, w0, w1, w2, w3, w4 uintptr) Frame {
 }
 
 // AddRoom is like Add5, but the call has n words, which the caller sets through the returned
-// pointer. The n words are followed by room further words. These are not arguments but memory that
-// arguments may point to. The memory does not move until the batch is reset.
+// pointer. After the n words, there are room additional words. They are not arguments, but memory
+// that arguments may point to. This memory does not move until the batch is reset.
 func (b *Batch) AddRoom(p *Proc, n, room int) unsafe.Pointer {
 	return unsafe.Add(unsafe.Pointer(b.push(p, n, callWords+n+room)), argsOffset)
 }
@@ -167,13 +167,13 @@ func (f Frame) SetKept(i int, p unsafe.Pointer) { *f.slot(i) = uintptr(p) }
 // of the same batch.
 func (f Frame) SetOut(i int, of Frame) { *f.slot(i) = uintptr(unsafe.Pointer(of.out())) }
 
-// Out returns the output word, which a call wrote through an address from SetOut.
+// Out returns the output word. A call has written it through an address set by SetOut.
 func (f Frame) Out() uintptr { return *f.out() }
 
 // Result returns the result of the call.
 func (f Frame) Result() uintptr { return f.f.ret }
 
-// out returns the address of the word after the arguments and their padding.
+// out returns the address of the word after the arguments and the padding.
 func (f Frame) out() *uintptr {
 	return f.word(max(f.f.n, minWords))
 }
@@ -192,15 +192,15 @@ func (f Frame) word(i uintptr) *uintptr {
 // Word returns the address of argument i. Later runs of the batch use the value stored there.
 func (f Frame) Word(i int) *uintptr { return f.slot(i) }
 
-// Run makes the calls under scope s. With a nil scope, the thread keeps its context and capture
-// mode. Run returns the number of successful calls and, if a call failed, that call's result. If
-// the scope cannot be established, done is 0.
+// Run makes the calls under scope s. If s is nil, the thread keeps its context and capture mode.
+// Run returns the number of successful calls. If a call failed, it also returns that call's result.
+// If the scope could not be established, done is 0.
 func (b *Batch) Run(s *Scope) (done int, failure uintptr) {
 	return b.RunFirst(s, b.Len())
 }
 
-// RunFirst makes only the first n calls. If there are fewer than n, it makes none. Otherwise, it is
-// like Run.
+// RunFirst is like Run, but makes only the first n calls. If there are fewer than n calls, it makes
+// none.
 func (b *Batch) RunFirst(s *Scope, n int) (done int, failure uintptr) {
 	if b == nil {
 		return 0, 0
@@ -208,8 +208,8 @@ func (b *Batch) RunFirst(s *Scope, n int) (done int, failure uintptr) {
 	return b.runFrom(s, b.first, n)
 }
 
-// RunPart makes only n calls, starting with first. Otherwise, it is like Run. A batch may run any
-// number of times, as a whole or in parts.
+// RunPart is like Run, but makes only n calls, starting with first. A batch may run any number of
+// times, as a whole or in parts.
 func (b *Batch) RunPart(s *Scope, first Frame, n int) (done int, failure uintptr) {
 	return b.runFrom(s, first.f, n)
 }
@@ -225,8 +225,8 @@ func (b *Batch) runFrom(s *Scope, first *frame, n int) (done int, failure uintpt
 	return int(b.head.done), b.head.ret
 }
 
-// Stopped returns the function of the call at which the latest run stopped. It must be used only
-// after a run that did not make all its calls successfully.
+// Stopped returns the function of the call at which the latest run stopped. Call it only if that
+// run did not complete all its calls.
 func (b *Batch) Stopped() *Proc {
 	if b == nil || b.head.first == nil {
 		return nil
@@ -265,7 +265,7 @@ func (b *Batch) runSlow(s *Scope) {
 // invoke makes the frame's call without a scope.
 func (f *frame) invoke() uintptr {
 	next := f.next
-	f.next = 0 // no scope
+	f.next = 0 // the call has no scope
 	c := (*Call)(unsafe.Pointer(f))
 	r := Invoke(c)
 	f.next = next

@@ -7,8 +7,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// tableOfOne is a package variable, because a Proc in a batch must not move. On the stack, it
-// could.
+// tableOfOne is a package variable because a Proc in a batch must not move. On the stack, it could
+// move.
 var tableOfOne loader.Proc
 
 // A batch must keep its calls after a run. It must be able to run again, as a whole or in parts,

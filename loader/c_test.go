@@ -12,8 +12,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// These tests call C: libc, and Go functions with C addresses. The Go functions may move the stack,
-// so tests call them with InvokeEscaping.
+// These tests call C functions: libc's, and Go functions with C addresses. The Go functions may
+// move the stack, so the tests call them with InvokeEscaping.
 
 func libc(t testing.TB) *loader.DynamicLibrary {
 	t.Helper()
@@ -38,8 +38,8 @@ func lookup(t testing.TB, l loader.Library, symbol string) *loader.Proc {
 	return &p
 }
 
-// Forward must pass a wrapper's argument words to a C function. Afterwards, the wrapper must still
-// find the words in its block.
+// Forward must pass a wrapper's argument words to a C function. After the call, the wrapper must
+// still find the words in its block.
 func TestForwardReachesC(t *testing.T) {
 	var seen []uintptr
 	inner := loader.AddrProc(purego.NewCallback(func(a, b uintptr) uintptr {
@@ -135,7 +135,7 @@ func TestCCallAllocatesNothing(t *testing.T) {
 	}
 }
 
-// cThread returns the functions of th.procs with C addresses.
+// cThread returns the functions in th.procs as functions with C addresses.
 func cThread(th *thread) (get, set, exchange, call *loader.Proc) {
 	g := loader.AddrProc(purego.NewCallback(func(out *uintptr) uintptr {
 		*out = th.current

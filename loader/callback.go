@@ -12,10 +12,9 @@ var callbacks struct {
 
 // NewCallback returns an address that C code can call as void f(void *userData). A process can
 // create only a limited number of callbacks, and they are never released. Create one callback for
-// each purpose and distinguish its calls by userData.
+// each purpose, and use userData to distinguish its calls.
 //
-// In a build that cannot call C (see the build tag static), the address can only be passed to
-// CallCallback.
+// In a build that cannot call C (see the build tag static), only CallCallback can use the address.
 func NewCallback(fn Callback) uintptr {
 	addr := newCallback(fn)
 	callbacks.Lock()
@@ -31,8 +30,8 @@ func NewCallback(fn Callback) uintptr {
 }
 
 // CallCallback calls the function at addr. An emulated driver uses it where the real driver would
-// call back. CallCallback calls a callback from NewCallback directly, and any other address as a C
-// function. A C function also receives the words in more. A callback from NewCallback does not.
+// call back. If addr comes from NewCallback, CallCallback calls the Go function directly. It calls
+// any other address as a C function, and also passes the words in more.
 func CallCallback(addr, userData uintptr, more ...uintptr) {
 	callbacks.RLock()
 	fn := callbacks.byAddr[addr]
@@ -46,16 +45,16 @@ func CallCallback(addr, userData uintptr, more ...uintptr) {
 }
 
 // Callbacks from C run on a goroutine of this package, not on the goroutine that represents the C
-// thread. On the latter, runtime.Goexit (which t.FailNow calls) would end the process.
+// thread. On that goroutine, runtime.Goexit (which t.FailNow calls) would end the process.
 
-// idleCallers holds goroutines that wait for a callback. If more callbacks run concurrently,
-// callApart starts more goroutines.
+// idleCallers holds goroutines that wait for a callback. If there are not enough of them, callApart
+// starts more.
 var idleCallers = make(chan *caller, 4)
 
 type caller struct {
 	jobs chan job
 	done chan struct{}
-	gone bool // its goroutine has ended
+	gone bool // whether its goroutine has ended
 }
 
 type job struct {

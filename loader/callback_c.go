@@ -5,7 +5,7 @@ package loader
 import "github.com/ebitengine/purego"
 
 func newCallback(fn Callback) uintptr {
-	// Windows requires a result. A C caller of a void function ignores it.
+	// Windows requires the callback to return a result. A C caller of a void function ignores it.
 	return purego.NewCallback(func(userData uintptr) uintptr {
 		callApart(fn, userData)
 		return 0

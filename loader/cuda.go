@@ -7,10 +7,10 @@ const PathVariable = "PURECUDA_DRIVER"
 // OpenCUDA opens the CUDA driver. It uses the library at path. If path is empty, it uses the
 // library that PathVariable names, or else the first one found where drivers are installed.
 //
-// OpenCUDA rejects the toolkit's stub library. If the path of a stub is given, OpenCUDA rejects the
-// stub before it opens it, because opening runs its constructors. If only a name is given, it
-// rejects the stub after opening, because the system resolves the name only then. The error lists
-// every name that was tried and the system's reason.
+// OpenCUDA rejects the toolkit's stub library. If it knows the stub's path, it rejects the stub
+// without opening it, because opening runs the library's constructors. If it knows only a name, it
+// must open the library first, because only the system can resolve the name. The error lists every
+// name that was tried, with the system's reason.
 func OpenCUDA(path string) (*DynamicLibrary, error) {
 	names := cudaNames
 	switch {

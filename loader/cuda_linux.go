@@ -53,8 +53,8 @@ func privileged() bool {
 	return os.Getuid() != os.Geteuid() || os.Getgid() != os.Getegid()
 }
 
-// refuseStub returns an error if l has no cuInit or is the toolkit's stub library, regardless of
-// the name under which the system found it.
+// refuseStub returns an error if l has no cuInit or is the toolkit's stub library, whatever the
+// name under which the system found it.
 func refuseStub(l *DynamicLibrary) error {
 	p, err := l.Lookup("cuInit")
 	if err != nil {
@@ -67,7 +67,7 @@ func refuseStub(l *DynamicLibrary) error {
 	return nil
 }
 
-// refuseStubFile returns an error if the file at path name is the toolkit's stub. It accepts a name
+// refuseStubFile returns an error if name is the path of the toolkit's stub. It accepts a name
 // without a path, because only the system can resolve it.
 func refuseStubFile(name string) error {
 	if !strings.ContainsRune(name, '/') {
@@ -75,7 +75,7 @@ func refuseStubFile(name string) error {
 	}
 	path, err := filepath.EvalSymlinks(name)
 	if err != nil {
-		return nil // opening the file returns a more specific error
+		return nil // the attempt to open the file returns a more specific error
 	}
 	if isStub(path) {
 		return fmt.Errorf("%s is %w; install NVIDIA's driver, or remove the stubs folder from LD_LIBRARY_PATH and PURECUDA_DRIVER", path, ErrStubLibrary)
@@ -103,7 +103,7 @@ func isStub(path string) bool {
 	return err == nil && len(needed) == 0
 }
 
-// mappedFile returns the file that is mapped at addr (proc_pid_maps(5)), or "".
+// mappedFile returns the path of the file that is mapped at addr, or "" (see proc_pid_maps(5)).
 func mappedFile(addr uintptr) string {
 	f, err := os.Open("/proc/self/maps")
 	if err != nil {

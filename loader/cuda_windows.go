@@ -2,8 +2,8 @@ package loader
 
 import "fmt"
 
-// cudaNames holds the name of the driver's library. Windows opens a name without a path from
-// System32 only (see dlopen).
+// cudaNames holds the name of the driver's library. Windows searches for a name without a path only
+// in System32 (see dlopen).
 var cudaNames = []string{"nvcuda.dll"}
 
 // privileged returns false, because Windows has no setuid.
@@ -18,5 +18,5 @@ func refuseStub(l *DynamicLibrary) error {
 	return nil
 }
 
-// refuseStubFile has nothing to check (see refuseStub).
+// refuseStubFile accepts every file (see refuseStub).
 func refuseStubFile(string) error { return nil }

@@ -8,8 +8,8 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// The C library stores the reason for a failure per thread, and purego reads it in a second call.
-// The goroutine must therefore stay on its thread between the two calls.
+// The C library stores the reason for a failure per thread, and purego reads the reason in a second
+// call. The goroutine must therefore stay on its thread between the two calls.
 
 // dlopen opens a library without sharing its symbols with other libraries (RTLD_LOCAL).
 func dlopen(name string) (uintptr, error) {

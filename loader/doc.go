@@ -20,8 +20,8 @@
 //   - changing the capture mode around the call ([Scope])
 //   - making several calls in a row ([Batch])
 //
-// On Windows, the same block goes through the syscall package. On other Linux architectures, it
-// goes through purego.SyscallN. With the build tag purecuda_syscall, every Linux build uses
+// On Windows, the syscall package makes the call from the same block. On other Linux architectures,
+// purego.SyscallN does. With the build tag purecuda_syscall, every Linux build uses
 // purego.SyscallN, in case a later Go version no longer allows access to runtime.cgocall. The build
 // tag static omits the dynamic loader: Go functions still work, and opening a library fails with an
 // error that matches [ErrStatic].

@@ -4,5 +4,5 @@ package loader
 
 const passesFloats = false
 
-// invokeFloats returns Missing without a call, because this build cannot load vector registers.
+// invokeFloats makes no call and returns Missing, because this build cannot load vector registers.
 func invokeFloats(*Call) uintptr { return Missing }

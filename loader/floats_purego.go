@@ -13,15 +13,15 @@ import (
 const passesFloats = true
 
 // floatFuncs maps an address and a Call.N to a Go function that calls C. purego.SyscallN passes
-// only integer words. RegisterFunc also passes floating-point numbers, according to the Go
-// function's type.
+// only integer words. RegisterFunc also passes floating-point numbers, as the Go function's type
+// specifies.
 var floatFuncs sync.Map // floatFunc to reflect.Value
 
 type floatFunc struct{ addr, n uintptr }
 
 var (
 	wordType   = reflect.TypeFor[uintptr]()
-	doubleType = reflect.TypeFor[float64]() // on amd64 and arm64, a float is the lower half of the register
+	doubleType = reflect.TypeFor[float64]() // on amd64 and arm64, a float is in the lower half
 )
 
 // invokeFloats makes one call to a C function with floating-point words.

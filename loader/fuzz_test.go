@@ -8,8 +8,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// FuzzEnvironment searches for libraries with arbitrary values of CUDA_PATH and CUDA_HOME. A
-// relative folder must be ignored. Wildcards in a folder's name must not stop the search.
+// FuzzEnvironment searches for libraries with arbitrary values of CUDA_PATH and CUDA_HOME. The
+// search must ignore a relative folder. Wildcards in a folder's name must not stop it.
 func FuzzEnvironment(f *testing.F) {
 	f.Add("/usr/local/cuda", "")
 	f.Add("relative", "/opt/[cuda")

@@ -7,7 +7,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// grow uses so much stack that the runtime must move it.
+// grow uses so much stack that the runtime must move the stack.
 //
 //go:noinline
 func grow(depth int) byte {
@@ -103,7 +103,7 @@ func TestForwardingToNothingAnswersMissing(t *testing.T) {
 	}
 }
 
-// thread holds the state that a scope changes on a thread. log lists the calls.
+// thread holds the per-thread state that a scope changes. log lists the calls.
 type thread struct {
 	current uintptr
 	mode    uint32

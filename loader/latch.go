@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Latch is a lock that protects a driver object, such as an executable graph, during calls of about
-// a microsecond. Without contention, it costs less than sync.Mutex (BenchmarkLatch,
-// BenchmarkMutex). A waiting goroutine polls instead of being woken. If several goroutines wait,
-// one polls and the others sleep. The zero Latch is unlocked.
+// Latch is a lock that protects a driver object, such as an executable graph, during calls that
+// take about a microsecond. Without contention, it costs less than sync.Mutex (BenchmarkLatch,
+// BenchmarkMutex). A waiting goroutine polls, so that nobody has to wake it. If several goroutines
+// wait, one polls and the others sleep. The zero Latch is unlocked.
 type Latch struct {
 	held atomic.Uint32
 	next sync.Mutex // held by the polling goroutine
@@ -35,19 +35,22 @@ func (l *Latch) Unlock() {
 	storeRelease(&l.held)
 }
 
+// Unlock releases the latch. It panics if the latch is not locked, because the object has then been
+// used without protection.
+//
 //go:noinline
 func unlockedOpen() { panic("loader: Unlock of an unlocked Latch") }
 
 const (
-	latchFewYields = 4 // attempts before a goroutine locks Latch.next
+	latchFewYields = 4 // number of attempts before a goroutine locks Latch.next
 	latchYields    = 64
 	latchFirstNap  = 10 * time.Microsecond
 	latchLastNap   = 200 * time.Microsecond
 )
 
-// wait acquires the latch when it is free. Only one waiting goroutine polls for long. If all did,
-// they would slow down the holder's access to the latch's memory and contend for the scheduler's
-// lock.
+// wait acquires the latch when it becomes free. Only one waiting goroutine polls for long. If all
+// of them did, they would slow down the holder's access to the latch's memory and contend for the
+// scheduler's lock.
 func (l *Latch) wait() {
 	if l.yield(latchFewYields) {
 		return
@@ -74,6 +77,6 @@ func (l *Latch) yield(n int) bool {
 	return false
 }
 
-// take is TryLock preceded by a read of the latch, which disturbs the holder less than a failed
+// take is TryLock preceded by a read of the latch. A read disturbs the holder less than a failed
 // write.
 func (l *Latch) take() bool { return l.held.Load() == 0 && l.held.CompareAndSwap(0, 1) }

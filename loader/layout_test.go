@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-// The assembly hard-codes these offsets. No other test would notice a change.
+// The assembly hard-codes these offsets. Only this test notices a change.
 func TestLayoutIsWhatTheAssemblyReads(t *testing.T) {
 	for _, f := range []struct {
 		name string

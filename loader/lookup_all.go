@@ -29,16 +29,16 @@ import (
 // float32 for float, float64 for double, bool, uintptr for handles, and *T or unsafe.Pointer for
 // pointers. A string becomes a C string that is valid until the call returns. The result has one of
 // these types or is absent. A string result is a copy of the char* that C returns. Structs by
-// value, slices, functions and variadic parameters have no single counterpart in C, and LookupAll
-// returns an error for them. Instead, pass &s[0], a pointer, or the address that [NewCallback]
-// returned.
+// value, slices, functions and variadic parameters have no single counterpart in C, so LookupAll
+// returns an error for them. Pass a pointer to the struct, &s[0] or the address from [NewCallback]
+// instead.
 //
 // Memory that an argument points to is on the heap and stays alive until the call returns. If C
 // keeps the pointer longer, retain the memory and pin it with [runtime.Pinner].
 //
 // The error joins the errors of all fields. For a missing symbol, it matches [ErrSymbolNotFound].
 // If an optional symbol is missing, its field stays nil. A call allocates and takes about a
-// microsecond, so code that calls more often should build its own block (see [Call]).
+// microsecond. Code that makes many calls should build its own block (see [Call]).
 func LookupAll(lib Library, s *Scope, table any) error {
 	if lib == nil {
 		return errors.New("loader.LookupAll: the library is nil; Open returns one")
@@ -92,7 +92,7 @@ func lookupField(lib Library, s *Scope, f reflect.StructField, to reflect.Value)
 
 var errNoFloats = errors.New("this build cannot pass one to C (see PassesFloats)")
 
-// shapeOf returns the value of Call.N for a function type.
+// shapeOf returns the value of Call.N for calls of a function type.
 func shapeOf(t reflect.Type) (uintptr, error) {
 	if t.IsVariadic() {
 		return 0, errors.New("a variadic function has no fixed type in C; write one field for each way it is called")
@@ -206,7 +206,7 @@ func resultOf(c *Call, t reflect.Type) reflect.Value {
 		v.SetFloat(math.Float64frombits(uint64(r)))
 	case reflect.String:
 		v.SetString(GoString(*(**byte)(unsafe.Pointer(&c.Ret))))
-	default: // a word: an integer, a handle or a pointer
+	default: // one word: an integer, a handle or a pointer
 		v.Set(reflect.NewAt(t, unsafe.Pointer(&c.Ret)).Elem())
 	}
 	return v

@@ -48,7 +48,7 @@ func TestTableOfGoFunctions(t *testing.T) {
 	}
 }
 
-// C returns a bool in the low byte of a register. The other bytes have no meaning.
+// C returns a bool in the low byte of a register. The values of the other bytes are undefined.
 func TestBoolsAreBytes(t *testing.T) {
 	for result, want := range map[uintptr]bool{0: false, 1: true, 0x101: true, 0x100: false} {
 		lib := goLibrary{"is": func(loader.Args) uintptr { return result }}

@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// dlopen opens a name without a path from System32 only, so nobody can plant a DLL next to the
-// program or in the working directory. For a path, Windows also searches the path's directory for
-// the library's dependencies. See
+// dlopen searches for a name without a path only in System32, so that nobody can plant a DLL next
+// to the program or in the working directory. For a path, Windows also searches the path's
+// directory for the library's dependencies. See
 // https://learn.microsoft.com/windows/win32/dlls/dynamic-link-library-security
 func dlopen(name string) (uintptr, error) {
 	flags := uintptr(windows.LOAD_LIBRARY_SEARCH_SYSTEM32)
@@ -34,8 +34,8 @@ func dlsym(handle uintptr, symbol string) (uintptr, error) {
 func dlclose(handle uintptr) error { return windows.FreeLibrary(windows.Handle(handle)) }
 
 // stayAwake keeps one thread in a call that never ends. Without cgo, Go's runtime on Windows
-// reports a deadlock when all goroutines wait, even if a thread of the driver is about to call back
-// (https://go.dev/issue/55015). The runtime counts a thread outside Go as running.
+// reports a deadlock if all goroutines wait, even if a driver thread is about to call back
+// (https://go.dev/issue/55015). A thread that is in a native call counts as running.
 var stayAwake = sync.OnceFunc(func() {
 	go windows.SleepEx(windows.INFINITE, false)
 })
@@ -47,7 +47,7 @@ func Invoke(c *Call) uintptr {
 	return invokeSlow((*Call)(noescape(unsafe.Pointer(c))))
 }
 
-// invokeC makes one call to a C function, ignoring the scope.
+// invokeC makes one call to a C function. It ignores the scope.
 func invokeC(c *Call) uintptr {
 	r, _, _ := syscall.SyscallN(c.Proc.addr, c.words()...)
 	return r

@@ -24,7 +24,7 @@ var (
 )
 
 // OpenError lists the names that were tried and why each of them failed. %v prints one line with
-// the most important reason. %+v prints every name with the system's reason.
+// the most important reason. %+v prints every name and the system's reason.
 type OpenError struct {
 	Tried []Attempt
 }
@@ -36,7 +36,7 @@ type Attempt struct {
 	Err  error
 }
 
-// Error names the first library that exists but cannot be used. If there is none, it names the
+// Error names the first library that exists but cannot be used. If no library exists, it names the
 // first name that was tried.
 func (e *OpenError) Error() string {
 	if e == nil || len(e.Tried) == 0 {
@@ -72,7 +72,7 @@ func (e *OpenError) Format(s fmt.State, verb rune) {
 	}
 }
 
-// Unwrap returns the reasons, for errors.Is and errors.As.
+// Unwrap returns the reasons for errors.Is and errors.As.
 func (e *OpenError) Unwrap() []error {
 	if e == nil {
 		return nil
@@ -98,8 +98,8 @@ func Open(names ...string) (*DynamicLibrary, error) {
 	return open(names, nil, nil)
 }
 
-// open opens the first name that passes look and whose library passes accept. Opening a library
-// runs its code, so look makes the checks that need only the file.
+// open opens the first library whose name passes look and which itself passes accept. Opening a
+// library runs its code, so look makes the checks that need only the file.
 func open(names []string, look func(name string) error, accept func(*DynamicLibrary) error) (*DynamicLibrary, error) {
 	failure := &OpenError{}
 	for _, name := range names {
@@ -134,7 +134,8 @@ func openOne(name string) (*DynamicLibrary, error) {
 	return &DynamicLibrary{name: name, handle: handle}, nil
 }
 
-// missing wraps the system's error for a library that does not exist. It keeps the original text.
+// missing wraps the system's error for a library that does not exist. Its text is that of the
+// system's error.
 type missing struct{ error }
 
 func (m missing) Is(target error) bool { return target == fs.ErrNotExist }
@@ -145,7 +146,7 @@ const moduleNotFound = syscall.Errno(126)
 
 // noSuchLibrary reports whether err means that there is no library of that name. If a dependency of
 // the library is missing instead, the text contains the dependency's name. On Windows,
-// noSuchLibrary cannot distinguish the two.
+// noSuchLibrary cannot distinguish these two cases.
 func noSuchLibrary(name string, err error) bool {
 	reason := err.Error()
 	glibc := strings.HasPrefix(reason, name+": cannot open shared object file: No such file")

@@ -144,7 +144,7 @@ func TestOrdinaryProcessIsNotPrivileged(t *testing.T) {
 }
 
 // The system stores the reason for a failure per thread, and goroutines move between threads. Each
-// error must still contain the reason of its own failure.
+// error must still contain the reason for its own failure.
 func TestFailuresOnManyGoroutinesHaveTheirReasons(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 16 {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// noSuchLibrary must distinguish the systems' errors for a missing library from those for a missing
-// dependency.
+// noSuchLibrary must distinguish each system's error for a missing library from its error for a
+// missing dependency.
 func TestMissingLibrariesAreToldByTheSystemsWords(t *testing.T) {
 	const name = "libx.so.2"
 	for _, c := range []struct {

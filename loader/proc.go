@@ -11,8 +11,8 @@ var ErrSymbolNotFound = errors.New("symbol not found")
 // Missing is the result of invoking a zero Proc, which calls nothing.
 const Missing = ^uintptr(0)
 
-// Library maps symbols to functions. It is implemented by the system's driver, by an emulated
-// driver, and by wrappers around either.
+// Library maps symbols to functions. The system's driver, an emulated driver, and wrappers around
+// either implement it.
 type Library interface {
 	// Name identifies the library by its path or a description.
 	Name() string
@@ -25,9 +25,9 @@ type Library interface {
 
 // GoFunc is a function of a Library that is written in Go.
 //
-// It must not keep a pointer argument after it returns or pass one to another goroutine, because
-// the memory may be on the caller's stack. Only a function whose contract is to keep the pointer
-// may do so.
+// It must not keep a pointer argument after it returns, nor pass one to another goroutine, because
+// the memory may be on the caller's stack. The only exception is a function whose contract says
+// that it keeps the pointer.
 type GoFunc func(a Args) uintptr
 
 // Proc is a function of a Library: a C address or a Go function. The zero Proc is a missing
@@ -77,11 +77,11 @@ func (p *Proc) Call(words ...uintptr) uintptr {
 //	}{loader.Call{Proc: &p, N: 2}, &out, 64, [6]uintptr{}}
 //	result := loader.Invoke(&block.call)
 //
-// Pointers must be typed fields, not uintptrs converted earlier. The block is usually on a
-// goroutine's stack, which can move until the native call begins.
+// Pointers must be typed fields, not uintptrs that were converted earlier. The block is usually on
+// a goroutine's stack, which can move until the native call begins.
 type Call struct {
-	Proc  *Proc   // function to call
-	Scope *Scope  // context and capture mode of the call; nil leaves the thread's unchanged
+	Proc  *Proc   // the function to call
+	Scope *Scope  // context and capture mode of the call; if nil, those of the thread do not change
 	N     uintptr // number of argument words, plus flags for floats (see FloatArg)
 	Ret   uintptr // the full result register
 }
@@ -95,7 +95,7 @@ func (c *Call) args() unsafe.Pointer {
 	return unsafe.Add(unsafe.Pointer(c), unsafe.Sizeof(Call{}))
 }
 
-// Args provides access to the words of a GoFunc's argument block.
+// Args gives access to the words in a GoFunc's argument block.
 type Args struct {
 	words unsafe.Pointer
 	n     int
@@ -132,7 +132,7 @@ func (a Args) Forward(p *Proc) uintptr {
 	if p.fn != nil {
 		return p.fn(a)
 	}
-	if a.words == nil { // zero Args have no block
+	if a.words == nil { // a zero Args has no block
 		return Missing
 	}
 	c := (*Call)(unsafe.Add(a.words, -int(unsafe.Sizeof(Call{}))))
@@ -152,14 +152,14 @@ func noescape(p unsafe.Pointer) unsafe.Pointer {
 	return *(*unsafe.Pointer)(unsafe.Pointer(&x))
 }
 
-// escaped makes escape analysis assume that a block is retained.
+// escaped makes escape analysis assume that blocks are retained.
 //
 //lint:ignore U1000 only the store matters
 var escaped *Call
 
 // InvokeEscaping is Invoke for C functions that call back into Go before they return. Every such
-// function must be called this way. A callback may grow and thus move the goroutine's stack, and
-// neither the trampoline nor C would notice. The block and everything that it points to must
+// function must be called this way. A callback may make the goroutine's stack grow and thus move,
+// and neither the trampoline nor C would notice. The block and everything that it points to must
 // therefore be on the heap. InvokeEscaping makes them escape.
 func InvokeEscaping(c *Call) uintptr {
 	if c == nil {

@@ -5,13 +5,13 @@ package loader
 import "github.com/ebitengine/purego"
 
 // Invoke makes the call that c heads and returns its result, which it also stores in c.Ret. In this
-// build, the block escapes to the heap. purego copies its words before the native call begins, and
-// a stack could move in between.
+// build, the block escapes to the heap, because purego copies its words before the native call
+// begins, and a stack could move in between.
 func Invoke(c *Call) uintptr {
 	return invokeSlow(c)
 }
 
-// invokeC makes one call to a C function, ignoring the scope.
+// invokeC makes one call to a C function. It ignores the scope.
 func invokeC(c *Call) uintptr {
 	r, _, _ := purego.SyscallN(c.Proc.addr, c.words()...)
 	return r

@@ -12,18 +12,18 @@ import "runtime"
 //
 // A Scope is read-only after its creation, and any number of calls may share it.
 type Scope struct {
-	value    uintptr // value to make current; 0: the scope is not bound
+	value    uintptr // value to make current; 0 if the scope is not bound
 	get      *Proc   // int get(uintptr *current)
 	set      *Proc   // int set(uintptr value)
-	exchange *Proc   // int exchange(int *mode); nil: the scope is not guarded
+	exchange *Proc   // int exchange(int *mode); nil if the scope is not guarded
 	native   bool    // get, set and exchange are C functions
 }
 
 // relaxed is CU_STREAM_CAPTURE_MODE_RELAXED.
 const relaxed = 2
 
-// NewScope returns a scope. It binds value with get and set unless value is 0. It guards with
-// exchange unless exchange is nil.
+// NewScope returns a scope. If value is not 0, the scope binds it with get and set. If exchange is
+// not nil, the scope guards calls with it.
 func NewScope(get, set *Proc, value uintptr, exchange *Proc) *Scope {
 	s := &Scope{value: value, get: get, set: set, exchange: exchange, native: true}
 	for _, p := range []*Proc{get, set, exchange} {
@@ -35,7 +35,7 @@ func NewScope(get, set *Proc, value uintptr, exchange *Proc) *Scope {
 }
 
 // enter establishes the scope with separate calls on a thread that the caller has locked. It
-// returns the capture mode to restore, and the first failure or 0.
+// returns the capture mode to restore, and the result of the first failed call, or 0.
 func (s *Scope) enter() (mode, failure uintptr) {
 	if s.value != 0 {
 		if r := s.bind(); r != 0 {
@@ -48,7 +48,7 @@ func (s *Scope) enter() (mode, failure uintptr) {
 	return s.swap(relaxed)
 }
 
-// bind makes the value current unless it already is.
+// bind makes the value current if it is not current already.
 func (s *Scope) bind() uintptr {
 	var current uintptr
 	get := struct {
@@ -88,8 +88,8 @@ func (s *Scope) leave(mode uintptr) {
 	}
 }
 
-// invokeSlow makes the calls that the trampoline cannot make. These are calls whose function or
-// scope is written in Go, and all calls on a platform without a trampoline.
+// invokeSlow makes the calls that the trampoline cannot make. These are calls with a function or
+// scope written in Go, and all calls on a platform without a trampoline.
 func invokeSlow(c *Call) uintptr {
 	if c.Scope == nil {
 		c.Ret = invokeBare(c)
@@ -107,7 +107,7 @@ func invokeSlow(c *Call) uintptr {
 	return c.Ret
 }
 
-// invokeBare makes the call and ignores its scope.
+// invokeBare makes the call without its scope.
 func invokeBare(c *Call) uintptr {
 	switch p := c.Proc; {
 	case p.fn != nil:

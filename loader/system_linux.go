@@ -3,8 +3,8 @@ package loader
 import "golang.org/x/sys/unix"
 
 // FileOf returns the path of the file that contains a C function, with symbolic links resolved, or
-// "" if it cannot be determined. For a library that was opened by name only, it shows where the
-// library was found.
+// "" if it cannot be determined. If a library was opened only by name, FileOf shows where it was
+// found.
 func FileOf(p Proc) string {
 	if p.addr == 0 {
 		return ""

@@ -12,8 +12,8 @@ import (
 func FileOf(Proc) string { return "" }
 
 // ThreadID returns an identifier of the goroutine, because the operating system thread cannot be
-// queried without C. An emulated driver then has one current context per goroutine, as it has for a
-// locked goroutine on other platforms.
+// queried without C. An emulated driver therefore has one current context per goroutine. On other
+// platforms, this is so only for a goroutine that is locked to its thread.
 func ThreadID() uint64 {
 	buf := heads.Get().(*[len(goroutine) + 20]byte)
 	defer heads.Put(buf)
@@ -37,7 +37,7 @@ const goroutine = "goroutine "
 // heads pools buffers, because ThreadID must not allocate.
 var heads = sync.Pool{New: func() any { return new([len(goroutine) + 20]byte) }}
 
-// cudaNames has a single entry, which appears in the error.
+// cudaNames has a single entry, which appears in the error message.
 var cudaNames = []string{"CUDA driver for " + runtime.GOOS + "/" + runtime.GOARCH}
 
 // privileged reports whether the process has more rights than its user.
@@ -47,7 +47,7 @@ func refuseStub(*DynamicLibrary) error { return nil }
 
 func refuseStubFile(string) error { return nil }
 
-// patterns returns a single entry, which appears in the error.
+// patterns returns a single entry, which appears in the error message.
 func (t Toolkit) patterns() []string { return []string{"CUDA toolkit for this platform"} }
 
 var librarySubfolders []string

@@ -7,14 +7,14 @@ import (
 )
 
 // FileOf returns the path of the file that contains a C function, or "" if it cannot be determined.
-// For a library that was opened by name only, it shows where the library was found.
+// If a library was opened only by name, FileOf shows where it was found.
 func FileOf(p Proc) string {
 	if p.addr == 0 {
 		return ""
 	}
 	const byAddress = windows.GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | windows.GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT
 	var module windows.Handle
-	// With the flag byAddress, GetModuleHandleEx accepts an address instead of a name.
+	// With the flag byAddress, GetModuleHandleEx takes an address instead of a name.
 	if err := windows.GetModuleHandleEx(byAddress, *(**uint16)(unsafe.Pointer(&p.addr)), &module); err != nil {
 		return ""
 	}

@@ -10,8 +10,9 @@ import (
 // Toolkit holds the names of a CUDA toolkit library, such as NVRTC or cuBLAS. The whole toolkit
 // need not be installed, because distributions, conda and PyPI package the libraries separately.
 type Toolkit struct {
-	// Variable names an environment variable that may hold the path of the library to open instead
-	// of searching. It is ignored in a process with more rights than its user.
+	// Variable names an environment variable that may hold a library's path. OpenToolkit then opens
+	// that library instead of searching. The variable is ignored in a process with more rights than
+	// its user.
 	Variable string
 	// Linux lists file names in order of preference, such as "libnvrtc.so.13".
 	Linux []string
@@ -19,9 +20,9 @@ type Toolkit struct {
 	Windows []string
 }
 
-// OpenToolkit opens a library of the CUDA toolkit. It uses the library that t.Variable names, or
-// else the first one found that accept does not reject. accept may be nil. For each name,
-// OpenToolkit searches the following places in order before it tries the next name:
+// OpenToolkit opens a library of the CUDA toolkit. It uses the library that t.Variable names.
+// Otherwise, it uses the first library it finds that accept does not reject. accept may be nil. For
+// each name, OpenToolkit searches the following places in order before it tries the next name:
 //
 //   - the folder that CUDA_PATH or CUDA_HOME names
 //   - the system's search path (on Windows, only the system's own folder)
@@ -84,7 +85,7 @@ func ToolkitRoots() []string {
 	return unique(append(variableRoots(), expand(toolkitRoots())...))
 }
 
-// ToolkitFolders lists folders that may contain the toolkit's libraries.
+// ToolkitFolders lists the folders in which the toolkit's libraries may be.
 func ToolkitFolders() []string {
 	var folders []string
 	for _, root := range ToolkitRoots() {
@@ -105,8 +106,8 @@ func variableRoots() []string {
 	return roots
 }
 
-// under joins the folder that an environment variable names with each folder in below. It returns
-// no folder unless the variable holds an absolute path.
+// under joins the folder that an environment variable names with each folder in below. If the
+// variable does not hold an absolute path, under returns no folder.
 func under(variable string, below ...string) []string {
 	root := SecureEnv(variable)
 	if !filepath.IsAbs(root) {
@@ -124,7 +125,7 @@ func expand(patterns []string) []string {
 	var all []string
 	for _, pattern := range patterns {
 		found, err := filepath.Glob(pattern)
-		if err != nil { // the variable's folder has a bracket in its name
+		if err != nil { // the folder in the variable has a bracket in its name
 			continue
 		}
 		slices.SortFunc(found, laterFirst)

@@ -29,9 +29,9 @@ func toolkitRoots() []string {
 	}
 }
 
-// libraryFolders lists further folders: Debian's, those of an active conda environment, and those
-// of Python wheels. Wheels may be in the active Python environment, in any environment whose
-// python3 is on the PATH, and in the user's own folder.
+// libraryFolders lists additional folders: those of Debian, of an active conda environment and of
+// Python wheels. Wheels may be in the active Python environment, in any environment whose python3
+// is on the PATH, and in the user's own folder.
 func libraryFolders() []string {
 	folders := []string{"/usr/lib/x86_64-linux-gnu", "/usr/lib64"}
 	if runtime.GOARCH == "arm64" {
@@ -41,7 +41,7 @@ func libraryFolders() []string {
 	folders = append(folders, under("CONDA_PREFIX", "lib", site)...)
 	folders = append(folders, under("VIRTUAL_ENV", site)...)
 	for _, prefix := range pythonPrefixes() {
-		// The last two are the folders into which Debian's pip installs.
+		// The last two are the folders that Debian's pip installs into.
 		for _, sub := range []string{site, "local/lib/python3*/dist-packages/nvidia/*/lib", "lib/python3/dist-packages/nvidia/*/lib"} {
 			folders = append(folders, filepath.Join(prefix, sub))
 		}
@@ -50,8 +50,8 @@ func libraryFolders() []string {
 }
 
 // pythonPrefixes lists the parents of the folders on the PATH that contain a python3. If that
-// python3 is a link, as in a virtual environment, the list also contains the prefix of the link's
-// target.
+// python3 is a symbolic link, as in a virtual environment, the list also contains the prefix of the
+// link's target.
 func pythonPrefixes() []string {
 	var prefixes []string
 	for _, folder := range filepath.SplitList(SecureEnv("PATH")) {

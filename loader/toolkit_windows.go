@@ -10,8 +10,8 @@ func toolkitRoots() []string {
 	return under("ProgramFiles", `NVIDIA GPU Computing Toolkit\CUDA\v*`)
 }
 
-// libraryFolders lists further folders: those of an active conda environment and those of the
-// wheels in an active Python environment.
+// libraryFolders lists additional folders: those of an active conda environment and of the wheels
+// in an active Python environment.
 func libraryFolders() []string {
 	folders := under("CONDA_PREFIX", `Library\bin`, "bin", `Lib\site-packages\nvidia\*\bin`, `Lib\site-packages\nvidia\*\bin\x86_64`)
 	return append(folders, under("VIRTUAL_ENV", `Lib\site-packages\nvidia\*\bin`, `Lib\site-packages\nvidia\*\bin\x86_64`)...)

@@ -10,7 +10,7 @@ import (
 )
 
 func TestToolkitOfTheEnvironmentGoesFirst(t *testing.T) {
-	root, err := os.MkdirTemp("", "toolkit") // Wine cannot delete the files as t.TempDir does
+	root, err := os.MkdirTemp("", "toolkit") // t.TempDir cannot delete the files under Wine
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,7 @@ package loader
 import (
 	"unsafe"
 
-	_ "github.com/ebitengine/purego" // makes runtime.cgocall usable when cgo is off
+	_ "github.com/ebitengine/purego" // makes runtime.cgocall usable without cgo
 )
 
 // The addresses of the C-ABI routines in trampoline_GOARCH.s.
@@ -25,7 +25,7 @@ func Invoke(c *Call) uintptr {
 	return invokeSlow((*Call)(noescape(unsafe.Pointer(c))))
 }
 
-// invokeC makes one call to a C function, ignoring the scope.
+// invokeC makes one call to a C function. It ignores the scope.
 func invokeC(c *Call) uintptr {
 	scope := c.Scope
 	c.Scope = nil
@@ -34,7 +34,7 @@ func invokeC(c *Call) uintptr {
 	return c.Ret
 }
 
-// run makes the calls of a batch in one native call if all of them are C functions.
+// run makes the calls of a batch in a single native call if all of them are C functions.
 func (b *Batch) run(s *Scope) {
 	if b.goes || s != nil && !s.native {
 		b.runSlow(s)

@@ -9,7 +9,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// counter is a library that counts the calls of another library. Counting does not allocate.
+// counter is a library that counts the calls to another library. Counting does not allocate.
 type counter struct {
 	loader.Library
 	emu       *emulator.Emulator // executes the calls; nil on a GPU
@@ -17,7 +17,7 @@ type counter struct {
 
 	mu       sync.Mutex
 	sum      Counts
-	captures int // open captures
+	captures int // number of open captures
 }
 
 func newCounter(lib loader.Library, emu *emulator.Emulator) *counter {
@@ -32,8 +32,8 @@ func newCounter(lib loader.Library, emu *emulator.Emulator) *counter {
 func (c *counter) Unwrap() loader.Library { return c.Library }
 
 // Lookup returns a function that calls the wrapped function and counts the call. On the system's
-// driver, functions that take large structs or floats by value are not wrapped and their calls are
-// not counted: Go functions receive such arguments in a different form.
+// driver, functions that take large structs or floats by value are not wrapped, so their calls are
+// not counted. Go functions would receive such arguments in a different form.
 func (c *counter) Lookup(symbol string) (loader.Proc, error) {
 	p, err := c.Library.Lookup(symbol)
 	f, known := cu.FunctionBySymbol(symbol)
@@ -73,7 +73,7 @@ func (c *counter) add(f cu.Function, n delta, recorded, ok bool) {
 	}
 }
 
-// track counts open captures, so that streams are queried only while a capture is open.
+// track counts open captures. Streams are queried only while a capture is open.
 func (c *counter) track(f cu.Function, ok bool) {
 	switch f {
 	case cu.FnCuStreamBeginCapture, cu.FnCuStreamBeginCaptureToGraph:

@@ -9,16 +9,16 @@ import (
 
 // Counts are the numbers of driver calls made by the host. Except in Calls, only successful calls
 // count. A graph launch is one call, whatever the graph does. The numbers have the same meaning on
-// the emulator and on a GPU. For the work of the emulated device, including the nodes of graphs,
-// see emulator.Stats and emulator.Profile.
+// the emulator and on a GPU. For the work that the emulated device does, including graph nodes, see
+// emulator.Stats and emulator.Profile.
 type Counts struct {
 	// Calls counts all driver calls. It includes failed calls, and calls with which the library
 	// sets a context.
 	Calls uint64
 	// Launches counts kernel launches. GraphLaunches counts graph launches.
 	Launches, GraphLaunches uint64
-	// Copies are counted by the kinds of memory that the call specifies. Unified counts copies
-	// for which the driver determines the kinds.
+	// Copies are counted by the kinds of memory that the call specifies. Unified counts copies that
+	// leave it to the driver to determine the kinds.
 	HostToDevice, DeviceToHost, DeviceToDevice, HostToHost, Unified Amount
 	// Fills counts fills of device memory.
 	Fills uint64
@@ -41,8 +41,8 @@ type Counts struct {
 // Amount is the number of copies or allocations and their total size in bytes.
 type Amount struct{ Count, Bytes uint64 }
 
-// CountsOf returns the counts of d's calls since it was opened. It panics if another package opened
-// d.
+// CountsOf returns the counts of the calls on d since d was opened. It panics if d does not come
+// from this package.
 func CountsOf(d *driver.Driver) Counts {
 	c, ok := d.Library().(*counter)
 	if !ok {
@@ -69,13 +69,14 @@ func (c *Counts) fields() []field {
 	}
 }
 
-// field is a count with its name. bytes is nil for a count without bytes.
+// field is a count with its name. bytes is nil if the count has no bytes.
 type field struct {
 	name     string
 	n, bytes *uint64
 }
 
-// Since returns the counts of the calls after before, which is an earlier result of CountsOf.
+// Since returns the counts of the calls made after before was taken. before is an earlier result of
+// CountsOf.
 func (c Counts) Since(before Counts) Counts {
 	old := before.fields()
 	for i, f := range c.fields() {
@@ -87,12 +88,12 @@ func (c Counts) Since(before Counts) Counts {
 	return c
 }
 
-// Copies returns the number of all copies.
+// Copies returns the total number of copies.
 func (c Counts) Copies() uint64 {
 	return c.HostToDevice.Count + c.DeviceToHost.Count + c.DeviceToDevice.Count + c.HostToHost.Count + c.Unified.Count
 }
 
-// BytesCopied returns the number of bytes that all copies moved.
+// BytesCopied returns the total number of bytes copied.
 func (c Counts) BytesCopied() uint64 {
 	return c.HostToDevice.Bytes + c.DeviceToHost.Bytes + c.DeviceToDevice.Bytes + c.HostToHost.Bytes + c.Unified.Bytes
 }

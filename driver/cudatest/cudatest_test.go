@@ -64,8 +64,8 @@ func newWork(t testing.TB, c *driver.Context) *work {
 
 func (w *work) counts() cudatest.Counts { return cudatest.CountsOf(w.c.Driver()) }
 
-// A replay of a graph counts as one graph launch and no copy. Recorded work counts only as
-// recorded.
+// A replay of a graph counts as one graph launch, not as copies. The recorded work counts only in
+// Recorded.
 func TestAReplayIsOneGraphLaunch(t *testing.T) {
 	w := newWork(t, cudatest.Device(t))
 	pinned := closing(t, must(driver.AllocHost[float32](w.c, 1024))(t))
@@ -116,7 +116,7 @@ func TestCallsAreCounted(t *testing.T) {
 	ok(t, scratch.Close())
 	second := must(driver.Alloc[byte](c, 100))(t)
 	ok(t, second.Close())
-	if err := c.Driver().CuMemFree(1); err == nil { // it fails, so it does not count
+	if err := c.Driver().CuMemFree(1); err == nil { // a failed call does not count
 		t.Error("memory that nobody allocated was freed")
 	}
 	got := w.counts().Since(before)
@@ -126,7 +126,7 @@ func TestCallsAreCounted(t *testing.T) {
 	if got != want {
 		t.Errorf("counted %v\nwanted  %v", got, want)
 	}
-	if got.Waits == 0 || got.Waits > 5 { // one explicit wait, and the waits of the synchronous copies
+	if got.Waits == 0 || got.Waits > 5 { // one explicit wait, plus those in synchronous copies
 		t.Errorf("%d waits", got.Waits)
 	}
 	if got.Calls < 12 {
@@ -187,7 +187,7 @@ func (r *recorded) Errorf(format string, args ...any) {
 func (r *recorded) Cleanup(f func()) { r.cleanups = append(r.cleanups, f) }
 func (r *recorded) Failed() bool     { return len(r.errors) > 0 }
 
-// end runs the cleanups, as package testing does after a test.
+// end runs the cleanups, as package testing does at the end of a test.
 func (r *recorded) end() {
 	for i := len(r.cleanups) - 1; i >= 0; i-- {
 		r.cleanups[i]()
@@ -235,8 +235,8 @@ func (f *fatal) Fatalf(format string, args ...any) {
 	runtime.Goexit()
 }
 
-// The environment variable must be a number. Any other value fails the test, because the test would
-// otherwise run without the required GPU.
+// The environment variable must be a number. Any other value fails the test. Otherwise, the test
+// would run without the required GPU.
 func TestWhatTheEnvironmentDemandsIsANumber(t *testing.T) {
 	for value, want := range map[string]int{"": 0, "0": 0, "1": 1, "3": 3} {
 		t.Setenv(cudatest.RequireGPU, value)
@@ -275,8 +275,8 @@ func TestARequiredGPUIsNotEmulated(t *testing.T) {
 	f.end()
 }
 
-// Copies are counted by the kinds of memory that they specify. The bytes of a 2D or 3D copy are the
-// product of its dimensions.
+// Copies are counted by the kinds of memory that they specify. The number of bytes in a 2D or 3D
+// copy is the product of its dimensions.
 func TestCopiesOfEveryShapeAreCounted(t *testing.T) {
 	c := cudatest.Device(t)
 	s := closing(t, must(c.NewStream())(t))
@@ -317,8 +317,8 @@ func TestCopiesOfEveryShapeAreCounted(t *testing.T) {
 	}
 }
 
-// This test runs only on the emulator, because driver 580 dereferences the nil pointer in
-// cuMemcpy3DPeer and crashes the process.
+// This test runs only on the emulator, because cuMemcpy3DPeer in driver 580 dereferences the nil
+// pointer and crashes the process.
 func TestCopiesOfNothingAreNotCounted(t *testing.T) {
 	d := cudatest.Device(t, cudatest.OnEmulator()).Driver()
 	before := cudatest.CountsOf(d)

@@ -32,7 +32,7 @@ type options struct {
 	devices  int
 	sinks    []trace.Sink
 	leaky    bool
-	checks   *emulator.Check // nil: the checks of cfg, or all checks if cfg has none
+	checks   *emulator.Check // if nil, the checks in cfg, or all checks if cfg has none
 	allowed  func(emulator.Finding) bool
 }
 
@@ -118,9 +118,9 @@ func Driver(t testing.TB, opts ...Option) *driver.Driver {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Closing an emulator destroys its machine. Objects that the emulator still lists
-	// afterwards were leaked. The system's driver cannot be unloaded, so closing it only marks
-	// it as closed.
+	// Closing an emulator destroys its machine. Objects that the emulator still lists afterwards
+	// have been leaked. The system's driver cannot be unloaded, so closing it only marks it as
+	// closed.
 	t.Cleanup(func() {
 		t.Helper() // so that messages contain the line that opened the driver
 		check(t, "driver.Close", d.Close())
@@ -138,7 +138,8 @@ func Driver(t testing.TB, opts ...Option) *driver.Driver {
 	return d
 }
 
-// library returns the driver library for the test, and the emulator if the test runs on it.
+// library returns the driver library for the test. It also returns the emulator if the test runs on
+// it.
 func (o *options) library(t testing.TB) (loader.Library, *emulator.Emulator) {
 	t.Helper()
 	required := Required(t)
@@ -167,8 +168,8 @@ func (o *options) library(t testing.TB) (loader.Library, *emulator.Emulator) {
 
 const longestKernel = time.Minute
 
-// kernelTime returns the time after which a kernel counts as endless. The time is shorter than the
-// test binary's own deadline, so that the test can still report the kernel.
+// kernelTime returns the time after which a kernel is considered endless. It is shorter than the
+// test binary's own timeout, so that the test can still report the kernel.
 func kernelTime(t testing.TB) time.Duration {
 	if d, ok := t.(interface{ Deadline() (time.Time, bool) }); ok {
 		if end, ok := d.Deadline(); ok {
@@ -204,8 +205,8 @@ func (o *options) missing(need int) error {
 	return err
 }
 
-// complete returns the text of an error, including all libraries that were tried. The short text
-// would not suffice, because a reader of a log cannot ask for the details.
+// complete returns the full text of an error, including all libraries that were tried. Someone who
+// reads a test's log cannot ask for the details later.
 func complete(err error) string {
 	var tried *loader.OpenError
 	if errors.As(err, &tried) {
@@ -242,7 +243,7 @@ func (o *options) say(t testing.TB, d *driver.Driver) {
 	}
 	text := fmt.Sprintf("on %s, driver for CUDA %d.%d (%s)", name, d.Version()/1000, d.Version()%1000/10, d.Library().Name())
 	if _, ok := t.(*testing.B); ok {
-		// Package testing calls a benchmark several times.
+		// Package testing calls a benchmark function several times.
 		if _, said := benchmarks.LoadOrStore(t.Name()+text, true); said {
 			return
 		}
@@ -253,8 +254,8 @@ func (o *options) say(t testing.TB, d *driver.Driver) {
 // benchmarks contains the benchmarks that have already logged where they run.
 var benchmarks sync.Map
 
-// Emulator returns the emulator of a driver of this package, or nil on a GPU. It has methods that
-// only the emulator can offer: Stats, Profile, LastFault, SimulatedTime.
+// Emulator returns the emulator of a driver of this package, or nil on a GPU. The emulator has
+// methods that a GPU cannot offer, such as Stats, Profile, LastFault and SimulatedTime.
 func Emulator(d *driver.Driver) *emulator.Emulator {
 	if c, ok := d.Library().(*counter); ok {
 		return c.emu

@@ -1,7 +1,7 @@
 // Package cudatest provides a CUDA device for tests: an emulated device by default, or a real
 // device if the environment requires one. If a test leaves an object open, or drops it without
 // closing it, the test fails and prints the stack of the object's creation. On the emulator, every
-// finding of package emulator's checks also fails the test. The message names the line of the
+// finding of package emulator's checks also fails the test. The message names the line in the
 // program that enqueued the work. See [WithChecks].
 //
 //	func TestStep(t *testing.T) {
@@ -15,7 +15,7 @@
 //	}
 //
 // With PURECUDA_REQUIRE_GPU=1, the same test runs on the system's driver. If there is no GPU, the
-// test fails, so it cannot pass by being skipped. Each test logs the device that it ran on.
+// test fails, so it cannot pass by being skipped. Each test logs the device on which it ran.
 //
 // Only tests should import this package, because it links the emulator.
 package cudatest

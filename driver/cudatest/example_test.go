@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/driver/cudatest"
 )
 
-// Device returns a context for a test. Counts show which driver calls a step makes.
+// Device returns a context for a test. Counts show which driver calls one step of a program makes.
 func ExampleDevice() {
 	test := func(t *testing.T) {
 		c := cudatest.Device(t)
@@ -36,10 +36,11 @@ func ExampleCounts_String() {
 	// Output: calls: 9, graph launches: 1, copies to the device: 2 of 8192 bytes
 }
 
-// A package with kernels in Go has this test, so that the generated files are not forgotten.
+// Every package with kernels in Go should have this test. It fails if the generated files are out
+// of date.
 func ExampleCheckKernels() {
 	test := func(t *testing.T) { cudatest.CheckKernels(t, "../../ptx/go2ptx/internal/example") }
-	// A real test would be the function TestKernelsAreUpToDate(t *testing.T), with no folder.
+	// A real test would be the function TestKernelsAreUpToDate(t *testing.T) and pass no folder.
 	fmt.Println(passes("TestKernelsAreUpToDate", test))
 	// Output: true
 }

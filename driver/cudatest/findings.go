@@ -7,8 +7,9 @@ import (
 )
 
 // reportFindings fails the test for each of the emulator's findings, except allowed ones. A message
-// begins with the source line of the kernel, or else with the line of the program that enqueued the
-// work, if that line is known. Leaks are skipped, because CheckLeaks and reportLeaks report them.
+// begins with the source line in the kernel. If that is unknown, it begins with the line in the
+// program that enqueued the work, if known. Leaks are skipped, because CheckLeaks and reportLeaks
+// report them.
 func (o *options) reportFindings(t testing.TB, e *emulator.Emulator) {
 	t.Helper()
 	for _, f := range e.Findings() {

@@ -19,12 +19,12 @@ import (
 //go:embed testdata/mistakes.ptx
 var mistakesPTX []byte
 
-// faulty holds the objects that the mistakes use.
+// faulty holds the objects that the mistakes act on.
 type faulty struct {
 	c    *driver.Context
 	s    [2]*driver.Stream
-	x    *driver.Buffer[uint32] // of 32 elements
-	line int                    // line of this file just before the mistake
+	x    *driver.Buffer[uint32] // has 32 elements
+	line int                    // line in this file just before the mistake
 }
 
 func (f *faulty) here() { _, _, f.line, _ = runtime.Caller(1) }
@@ -44,8 +44,8 @@ type mistake struct {
 	opts       []cudatest.Option
 }
 
-// mistakes are programs with a mistake. The wait after the program returns code, or no error if
-// code is 0.
+// mistakes are programs that each contain a mistake. The wait after the program returns code, or no
+// error if code is 0.
 var mistakes = []mistake{
 	{"race in a kernel", "data race", func(t testing.TB, f *faulty) {
 		ok(t, f.x.Fill(0))
@@ -81,8 +81,8 @@ var mistakes = []mistake{
 	}, driver.CUDA_ERROR_ILLEGAL_ADDRESS, nil},
 }
 
-// makeMistake runs a program in a test of its own. It returns that test's messages and the error of
-// the wait for both streams.
+// makeMistake runs a program in its own recorded test. It returns that test's messages and the
+// error from waiting for both streams.
 func makeMistake(t *testing.T, program func(t testing.TB, f *faulty), opts ...cudatest.Option) (f *faulty, said string, err error) {
 	t.Helper()
 	r := &recorded{TB: t}
@@ -99,7 +99,7 @@ func makeMistake(t *testing.T, program func(t testing.TB, f *faulty), opts ...cu
 }
 
 func TestFindingsFailTheTest(t *testing.T) {
-	alone := mistakes[2] // CheckUninitialized alone must find this mistake
+	alone := mistakes[2] // CheckUninitialized must find this mistake without the other checks
 	alone.name, alone.opts = "memory that nobody wrote, alone", []cudatest.Option{cudatest.WithChecks(emulator.CheckUninitialized)}
 	for _, m := range append(mistakes[:len(mistakes):len(mistakes)], alone) {
 		t.Run(m.name, func(t *testing.T) {
@@ -121,8 +121,8 @@ func TestFindingsFailTheTest(t *testing.T) {
 	}
 }
 
-// goPTX is compiled PTX with the source lines of kernels in Go. Kernel hot adds to an element
-// atomically, and kernel cold does so without an atomic operation.
+// goPTX is PTX compiled from kernels in Go, with their source lines. Kernel hot adds to an element
+// atomically. Kernel cold adds without an atomic operation.
 const goPTX = `.version 7.0
 .target sm_80
 .address_size 64

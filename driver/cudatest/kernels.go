@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// CheckKernels fails the test if the files that go2ptx generated in a folder differ from what it
-// generates now, from the kernels as they are. Without folders, it checks that of the test. It uses
-// the go command, and skips the test if there is none or if the folder is not there, as when a test
-// binary runs on another machine.
+// CheckKernels fails the test if the files that go2ptx generated in the given folders are out of
+// date, that is, if go2ptx would now generate something else. If no folder is given, it checks the
+// test's own folder. CheckKernels runs the go command. It skips the test if there is no go command
+// or a folder does not exist, for example because the test binary runs on another machine.
 //
 //	func TestKernelsAreUpToDate(t *testing.T) { cudatest.CheckKernels(t) }
 //
@@ -28,7 +28,7 @@ func CheckKernels(t testing.TB, folders ...string) {
 		}
 		cmd := exec.Command("go", "run", "github.com/purecuda/cuda/ptx/cmd/go2ptx", "-check", ".")
 		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "GOOS=", "GOARCH=") // the command runs here
+		cmd.Env = append(os.Environ(), "GOOS=", "GOARCH=") // the command must run on this platform
 		var out bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &out
 		err := cmd.Run()

@@ -20,7 +20,7 @@ type recorder struct {
 
 func (r *recorder) Errorf(format string, args ...any) { r.text += fmt.Sprintf(format, args...) }
 
-// The committed kernels are up to date. A copy with another constant is not.
+// The test passes for the committed kernels and fails for a copy with a changed constant.
 func TestCheckKernels(t *testing.T) {
 	cudatest.CheckKernels(t, example)
 	dir, err := os.MkdirTemp(filepath.Dir(example), "_stale")

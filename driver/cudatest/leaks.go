@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/driver/emulator"
 )
 
-// dropped stores the dropped objects that the garbage collector found. It is shared by all drivers,
+// dropped holds the dropped objects that the garbage collector has found. All drivers share it,
 // because the process has only one leak hook.
 var dropped struct {
 	sync.Mutex
@@ -44,11 +44,11 @@ func CheckLeaks(t testing.TB, d *driver.Driver) {
 	})
 }
 
-// grace is how long stillOpen waits for goroutines of the library that retain closed objects.
+// grace is how long stillOpen waits for library goroutines that retain closed objects.
 const grace = 2 * time.Second
 
-// stillOpen returns the open objects of d. It waits briefly for closed objects that a goroutine of
-// the library still retains, for example after a cancelled wait.
+// stillOpen returns the open objects of d. It waits briefly for closed objects that a library
+// goroutine still retains, for example after a cancelled wait.
 func stillOpen(d *driver.Driver) []driver.Leak {
 	for end := time.Now().Add(grace); ; time.Sleep(time.Millisecond) {
 		var mine []driver.Leak
@@ -66,9 +66,9 @@ func stillOpen(d *driver.Driver) []driver.Leak {
 // patience is how long ExpectDropped waits for the garbage collector to find dropped objects.
 const patience = 20 * time.Second
 
-// ExpectDropped is for tests that drop objects on purpose. It runs the garbage collector until
-// count objects of d that were dropped without Close have been found, and returns them. CheckLeaks
-// does not report these objects.
+// ExpectDropped is for tests that drop objects on purpose. It runs the garbage collector until it
+// has found count objects of d that were dropped without Close, and returns them. CheckLeaks does
+// not report these objects.
 func ExpectDropped(t testing.TB, d *driver.Driver, count int) []driver.Leak {
 	t.Helper()
 	var found []driver.Leak
@@ -100,8 +100,8 @@ func takeDropped(d *driver.Driver) []driver.Leak {
 	return mine
 }
 
-// reportLeaks reports the leaks that only the emulator can detect: objects that raw functions
-// created have no Go owner.
+// reportLeaks reports leaks that only the emulator can detect: objects created by raw functions,
+// which have no Go owner.
 func reportLeaks(t testing.TB, e *emulator.Emulator) {
 	t.Helper()
 	for _, l := range e.Leaks() {

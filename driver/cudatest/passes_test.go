@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// passes runs a test inside an example, where go test does not run tests. It turns off -v, because
-// the verbose output would count as the example's output.
+// passes runs a test inside an example, where package testing does not run tests. It turns off -v,
+// because the verbose output would count as the example's output.
 func passes(name string, test func(*testing.T)) bool {
 	verbose := flag.Lookup("test.v")
 	defer verbose.Value.Set(verbose.Value.String())

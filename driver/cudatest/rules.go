@@ -10,8 +10,8 @@ import (
 
 type rule struct {
 	count func(a loader.Args) delta
-	// stream returns the stream in which the call enqueues work. The stream may be capturing.
-	// stream is nil if the call cannot be captured.
+	// stream returns the stream in which the call enqueues work. That stream may be capturing. The
+	// field is nil if the call cannot be captured.
 	stream func(a loader.Args) driver.CUstream
 }
 
@@ -94,7 +94,7 @@ func (c *Counts) add(d delta) {
 	}
 }
 
-// in returns a rule's stream function for a call whose argument i is the stream.
+// in returns a rule's stream function for calls whose argument i is the stream.
 func in(i int) func(a loader.Args) driver.CUstream {
 	return func(a loader.Args) driver.CUstream { return driver.CUstream(a.Word(i)) }
 }
@@ -111,12 +111,12 @@ func one(k kind) func(loader.Args) delta {
 	return func(loader.Args) delta { return delta{k, Amount{Count: 1}} }
 }
 
-// sized returns a count function for calls whose argument i is the size of the operation in bytes.
+// sized returns a count function for calls whose argument i is a size in bytes.
 func sized(k kind, i int) func(loader.Args) delta {
 	return func(a loader.Args) delta { return delta{k, Amount{1, a.Uint64(i)}} }
 }
 
-// pitched counts an allocation with the requested bytes, without the padding of rows.
+// pitched counts a pitched allocation by its requested size, excluding row padding.
 func pitched(a loader.Args) delta {
 	return delta{allocations, Amount{1, a.Uint64(2) * a.Uint64(3)}}
 }
@@ -161,8 +161,8 @@ func copied3DPeer(a loader.Args) delta {
 	return delta{between(p.DstMemoryType, p.SrcMemoryType), Amount{1, uint64(p.WidthInBytes) * uint64(p.Height) * uint64(p.Depth)}}
 }
 
-// copiedBatch counts the copies of a batch. Argument 2 points to their sizes, and argument 3 is
-// their number.
+// copiedBatch counts the copies in a batch. Argument 2 points to their sizes, and argument 3 is the
+// number of copies.
 func copiedBatch(a loader.Args) delta {
 	d := delta{kind: unified}
 	if sizes := (*uintptr)(a.Ptr(2)); sizes != nil {
