@@ -3,8 +3,8 @@ package gpu
 import "github.com/purecuda/cuda/internal/softfloat"
 
 // The functions in this file map to the approximate instructions of the hardware. NVIDIA's PTX
-// documentation lists their maximum errors. Results may differ between GPU architectures. Run
-// computes the same results as the emulator.
+// documentation lists their maximum errors. Results may differ between GPU architectures. Under
+// Run, the functions return the same results as on the emulator.
 
 // ApproxSin returns an approximate sine (sin.approx.f32). It is inaccurate for large x.
 //
@@ -46,15 +46,15 @@ func ApproxSqrt(x float32) float32 { return approx(x, "sqrt") }
 //gpu:intrinsic
 func ApproxTanh(x float32) float32 { return approx(x, "tanh") }
 
-// ApproxDiv returns an approximation of x/y (div.approx.f32). If y is finite and above 2^126 in
-// magnitude, the result is 0 for a finite x.
+// ApproxDiv returns an approximation of x/y (div.approx.f32). If y is finite and its magnitude is
+// above 2^126, the result for a finite x is 0.
 //
 //gpu:intrinsic
 func ApproxDiv(x, y float32) float32 { return softfloat.DivApprox(x, y, softfloat.RN) }
 
 // The functions whose names end in FTZ replace subnormal arguments and results with zeros of the
 // same sign. Each is a single hardware instruction. The other functions need several instructions,
-// which scale numbers that may be subnormal.
+// because they scale numbers that may be subnormal.
 
 // ApproxExp2FTZ is ApproxExp2 with subnormal numbers flushed to zero (ex2.approx.ftz.f32).
 //

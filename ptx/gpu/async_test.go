@@ -28,7 +28,8 @@ func TestLoadsStoresAndPrefetches(t *testing.T) {
 	k.GridLaunchDependents()
 }
 
-// Run performs a copy only at WaitGroup, so that a kernel with a missing wait reads old values.
+// Run must perform a copy only at WaitGroup, so that a kernel without the necessary wait reads old
+// values.
 func TestCopyAsyncIsCompleteAfterTheWait(t *testing.T) {
 	src := []int64{1, 2, 3, 4}
 	mustRun(t, gpu.D1(1), gpu.D1(1), func(k gpu.Thread) {

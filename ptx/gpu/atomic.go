@@ -6,7 +6,7 @@ import "github.com/purecuda/cuda/ptx/num"
 // A call accepts at most one scope and one order. The defaults are device scope and relaxed order.
 type AtomicOption uint8
 
-// The scopes. An operation is atomic and ordered with respect to the threads in its scope.
+// The scopes. An operation is atomic and ordered only with respect to the threads in its scope.
 const (
 	ScopeBlock AtomicOption = 1 + iota
 	ScopeCluster
@@ -126,7 +126,8 @@ func AtomicExchange[T AtomicValue](p *T, v T, options ...AtomicOption) T {
 }
 
 // AtomicCompareAndSwap stores value in *p if *p has the same bits as old (atomicCAS). It returns
-// the previous value and whether it stored value. A retry loop can pass previous as the next old.
+// the previous value and whether it stored value. A retry loop can pass the previous value as old
+// in the next call.
 //
 //gpu:intrinsic
 func AtomicCompareAndSwap[T AtomicValue](p *T, old, value T, options ...AtomicOption) (previous T, swapped bool) {

@@ -44,7 +44,7 @@ func Assert(t Thread, ok bool, message string) {
 	}
 }
 
-// AssertionError is the value of the *Panic of a failed Assert.
+// AssertionError is the value in the *Panic that a failed Assert causes.
 //
 //gpu:host
 type AssertionError string
@@ -74,7 +74,7 @@ func (t Thread) Clock() uint32 { return uint32(t.Clock64()) }
 //gpu:intrinsic
 func (t Thread) Clock64() int64 { return int64(time.Since(start)) }
 
-// GlobalTimer returns the time in nanoseconds since an arbitrary starting point.
+// GlobalTimer returns the number of nanoseconds since an arbitrary point in time.
 //
 //gpu:intrinsic
 func (t Thread) GlobalTimer() int64 { return int64(time.Since(start)) }

@@ -183,7 +183,8 @@ func words[T ~int32 | ~uint32](typ string) []number {
 	}
 }
 
-// approximate lists the functions whose results are only specified to equal the emulator's.
+// approximate lists the functions for which the only requirement is that their results equal the
+// emulator's.
 func approximate() []number {
 	return []number{
 		{"sin", "f32", "f32", "sin.approx.f32 %d, %a;", one(gpu.ApproxSin)},
@@ -256,7 +257,7 @@ func isNaN(typ string, x uint64) bool {
 	return false
 }
 
-// operands returns bits that are special values in some type, or random.
+// operands returns bit patterns that are random or represent special values of some type.
 func operands(r *rand.Rand, n int) []uint64 {
 	special := []uint64{0, 1, 2, 31, 32, 33, 63, 64, 0x7f, 0x80, 0xff, 0x7fff, 0x8000, 0xffff, 0x3c00, 0x7c00, 0x7bff, 0x3f80, 0x7f80,
 		1<<31 - 1, 1 << 31, 1<<32 - 1, 1<<63 - 1, 1 << 63, 1<<64 - 1}

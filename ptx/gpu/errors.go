@@ -30,11 +30,11 @@ func (p *Panic) Unwrap() error {
 	return err
 }
 
-// Deadlock reports that no thread can continue because all wait for each other.
+// Deadlock reports that no thread can continue because all threads wait for each other.
 //
 //gpu:host
 type Deadlock struct {
-	// Waits lists the waiting threads in the order of blocks and threads.
+	// Waits lists the waiting threads ordered by block and then by thread.
 	Waits []Wait
 }
 
@@ -47,8 +47,8 @@ type Wait struct {
 	Frame runtime.Frame
 }
 
-// Error lists the lines at which threads wait, each with the number of threads and the first of
-// them.
+// Error lists the lines at which threads wait, each with the number of threads that wait there and
+// the first of these threads.
 func (d *Deadlock) Error() string {
 	type group struct {
 		first Wait

@@ -10,7 +10,8 @@ import (
 	"github.com/purecuda/cuda/ptx/gpu"
 )
 
-// The threads of a block reverse a tile. After Sync, each thread sees what the others have written.
+// The threads of a block reverse a tile. After Sync, each thread sees what the other threads have
+// written.
 func ExampleShared() {
 	x := []int{1, 2, 3, 4}
 	err := gpu.Run(gpu.D1(1), gpu.D1(4), func(t gpu.Thread) {
@@ -38,8 +39,7 @@ func ExampleDynamicShared() {
 	// Output: 32 <nil>
 }
 
-// The lanes of a warp add up their numbers in five steps, without shared memory. Lane 0 gets the
-// sum.
+// The lanes of a warp add their numbers in five steps, without shared memory. Lane 0 gets the sum.
 func ExampleShuffleDown() {
 	var sum int
 	err := gpu.Run(gpu.D1(1), gpu.D1(32), func(t gpu.Thread) {

@@ -54,7 +54,7 @@ func TestSyncWarpWaitsForAllLanes(t *testing.T) {
 // A thread that arrives at the cluster barrier and then exits must not be counted twice.
 func TestArriveAndExit(t *testing.T) {
 	mustRun(t, gpu.D1(1), gpu.D1(32), func(k gpu.Thread) {
-		state := gpu.Shared[[2]uint32](k) // number of arrived threads, and whether the last one is ready
+		state := gpu.Shared[[2]uint32](k) // number of threads that have arrived, and whether the last thread is ready
 		if k.Rank() == 0 {
 			*state = [2]uint32{}
 		}

@@ -89,12 +89,12 @@ func Saturate[T Float](a T) T {
 	return 0
 }
 
-// Convert converts x to type T in the given rounding mode, with a single cvt instruction if PTX has
-// one. If T is an integer type, a number outside its range becomes the nearest integer of the type.
-// A NaN becomes 0, but if x is a float64 or T has 64 bits, it becomes the integer that has only the
-// highest bit set. If T is a floating-point type, a number that is too large becomes infinity or
-// the largest finite number, depending on the mode. E4M3 and E5M2 require ToNearestEven and limit
-// the result in the same way as num.To.
+// Convert converts x to type T in the given rounding mode, using a single cvt instruction if PTX
+// has one for these types. If T is an integer type, a number outside its range becomes the nearest
+// integer of the type. A NaN becomes 0, but if x is a float64 or T has 64 bits, it becomes the
+// integer that has only the highest bit set. If T is a floating-point type, a number that is too
+// large becomes infinity or the largest finite number, depending on the mode. E4M3 and E5M2 require
+// ToNearestEven and limit the result in the same way as num.To.
 func Convert[T, F num.Number](x F, mode Rounding) T {
 	if isSmall[T]() {
 		if mode != ToNearestEven {
@@ -108,7 +108,7 @@ func Convert[T, F num.Number](x F, mode Rounding) T {
 	return cvt[T](x, mode)
 }
 
-// isSmall reports whether T is an 8-bit type. PTX has no general conversions for those.
+// isSmall reports whether T is an 8-bit type. PTX has no general conversions for these types.
 func isSmall[T num.Number]() bool {
 	var x T
 	switch any(x).(type) {

@@ -57,9 +57,9 @@ func Dp2aLow[T ~int32 | ~uint32](a, b, c T) T { return dp2a(a, b, c, 0) }
 //gpu:intrinsic
 func Dp2aHigh[T ~int32 | ~uint32](a, b, c T) T { return dp2a(a, b, c, 16) }
 
-// BytePermute returns four bytes of the eight bytes of b:a (__byte_perm, prmt). Each hexadecimal
-// digit of the lower half of selector is the index of a byte. If bit 3 of the digit is set, the
-// result has eight copies of the highest bit of the byte.
+// BytePermute returns four of the eight bytes of b:a (__byte_perm, prmt). Each of the four lower
+// hexadecimal digits of selector is the index of a byte. If bit 3 of the digit is set, the result
+// contains eight copies of the highest bit of that byte instead.
 //
 //gpu:intrinsic
 func BytePermute(a, b, selector uint32) uint32 {
@@ -76,8 +76,8 @@ func BytePermute(a, b, selector uint32) uint32 {
 	return r
 }
 
-// Lop3 applies a function of three bits to each bit of a, b and c. The table must be a constant. It
-// is the result of the function for a = 0xf0, b = 0xcc and c = 0xaa.
+// Lop3 applies a function of three bits to the corresponding bits of a, b and c. table defines the
+// function: it is the function's result for a = 0xf0, b = 0xcc and c = 0xaa. It must be a constant.
 //
 //gpu:intrinsic
 func Lop3(a, b, c uint32, table uint8) uint32 {
@@ -117,14 +117,14 @@ func FunnelShiftRightClamp(low, high, shift uint32) uint32 {
 	return uint32((uint64(high)<<32 | uint64(low)) >> min(shift, 32))
 }
 
-// Bfe returns the field of n bits of x that starts at bit pos. Both are at most 255. If T is
+// Bfe returns the field of n bits of x that starts at bit pos. pos and n are at most 255. If T is
 // signed, the result is the field's sign-extended value. Bits of the field beyond the highest bit
 // of x are copies of that bit if T is signed, and 0 otherwise.
 //
 //gpu:intrinsic
 func Bfe[T Integer](x T, pos, n uint32) T { return bfe(x, pos, n) }
 
-// Bfi returns x with the lower n bits of field inserted at bit pos. Both are at most 255. Bits
+// Bfi returns x with the lower n bits of field inserted at bit pos. pos and n are at most 255. Bits
 // beyond the highest bit of the type are dropped.
 //
 //gpu:intrinsic
@@ -158,7 +158,7 @@ func FindNthSet(mask, base uint32, n int32) uint32 {
 
 func saturate32(x int64) int32 { return int32(min(max(x, -1<<31), 1<<31-1)) }
 
-// bytesOf returns the byte of x at bit i, sign- or zero-extended depending on T.
+// bytesOf returns the byte of x that starts at bit i, sign- or zero-extended depending on T.
 func bytesOf[T ~int32 | ~uint32](x T, i int) T { return x << (24 - i) >> 24 }
 
 func dp2a[T ~int32 | ~uint32](a, b, c T, at int) T {

@@ -2,8 +2,8 @@ package gpu
 
 // GridDependencySync waits until the preceding kernels of a programmatic dependent launch have
 // finished and their writes are visible (griddepcontrol.wait). The field Programmatic of
-// driver.LaunchConfig requests such a launch. Otherwise, and under Run, the call does nothing. It
-// requires sm_90.
+// driver.LaunchConfig requests such a launch. Without such a launch, and under Run, the call does
+// nothing. It requires sm_90.
 //
 //gpu:intrinsic
 func (t Thread) GridDependencySync() {}
@@ -18,8 +18,8 @@ func (t Thread) GridLaunchDependents() {}
 // Conditional is the handle of a conditional graph node. A kernel receives it as a parameter.
 type Conditional uint64
 
-// Set sets the value that determines whether or how often the body of the node runs, or which of
-// its bodies. Run does not simulate graphs: use the emulator.
+// Set sets the value of the condition. The value determines whether the body of the node runs, how
+// often it runs, or which of several bodies runs. Run does not simulate graphs: use the emulator.
 //
 //gpu:intrinsic
 func (c Conditional) Set(t Thread, value uint32) {

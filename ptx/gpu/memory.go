@@ -18,13 +18,13 @@ const (
 //gpu:intrinsic
 func LoadNC[T any](p *T) T { return *p }
 
-// LoadCached returns *p and uses a cache hint, which must be a constant. T must be a number, or an
-// array of numbers that a vector load supports.
+// LoadCached returns *p, loaded with a cache hint, which must be a constant. T must be a number, or
+// an array of numbers that a vector load supports.
 //
 //gpu:intrinsic
 func LoadCached[T any](p *T, hint CacheHint) T { return *p }
 
-// StoreCached stores v in *p and uses a cache hint, which must be a constant.
+// StoreCached stores v in *p with a cache hint, which must be a constant.
 //
 //gpu:intrinsic
 func StoreCached[T any](p *T, v T, hint CacheHint) { *p = v }
@@ -74,10 +74,10 @@ func (t Thread) CommitGroup() { t.commitGroup() }
 //gpu:intrinsic
 func (t Thread) WaitGroup(n int) { t.waitGroup(n) }
 
-// CopyBulk starts a copy from global to shared memory (cp.async.bulk). Its bytes count toward the
-// current phase of bar, which must expect them: see Barrier.ArriveExpect. The slices must have the
-// same length. Addresses and size must be multiples of 16 bytes. A single thread makes the call. It
-// requires sm_90.
+// CopyBulk starts a copy from global to shared memory (cp.async.bulk). The copied bytes count
+// toward the current phase of bar, which must expect them: see Barrier.ArriveExpect. The slices
+// must have the same length. Addresses and size must be multiples of 16 bytes. A single thread
+// makes the call. It requires sm_90.
 //
 //gpu:intrinsic
 func CopyBulk[T any](t Thread, dst, src []T, bar *Barrier) { copyBulk(t, dst, src, bar) }

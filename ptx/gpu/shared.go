@@ -13,8 +13,8 @@ func Shared[T any](t Thread) *T { return sharedVariable[T](t) }
 
 // DynamicShared returns the dynamic shared memory of the block. Its size in bytes is set by the
 // option shared of the directive or by SharedMem of driver.LaunchConfig, and under Run by the
-// option SharedSize. All calls return the same memory. The length is that size divided by the size
-// of T. T must not contain pointers.
+// option SharedSize. All calls return the same memory. The length of the slice is that size divided
+// by the size of T. T must not contain pointers.
 //
 //gpu:intrinsic
 func DynamicShared[T any](t Thread) []T { return dynamicShared[T](t) }

@@ -9,8 +9,8 @@ import (
 	"github.com/purecuda/cuda/ptx/gpu"
 )
 
-// collect returns a function that records pointers and one that returns the number of distinct
-// ones.
+// collect returns a function that records pointers, and a function that returns the number of
+// distinct pointers.
 func collect() (add func(p any), count func() int) {
 	var mu sync.Mutex
 	all := make(map[any]bool)
@@ -29,7 +29,7 @@ func TestSharedIsOnePerCallAndBlock(t *testing.T) {
 	const blocks = 3
 	for name, c := range map[string]struct {
 		kernel func(k gpu.Thread, add func(any))
-		want   int // variables per block
+		want   int // number of variables per block
 	}{
 		"one call": {func(k gpu.Thread, add func(any)) { add(gpu.Shared[int](k)) }, 1},
 		"a loop": {func(k gpu.Thread, add func(any)) {

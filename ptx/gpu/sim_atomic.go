@@ -78,7 +78,8 @@ func atomicStore[T AtomicValue](p *T, v T, options []AtomicOption) {
 	}
 }
 
-// checkOptions panics if an option is unknown, or if there is more than one scope or order.
+// checkOptions panics if an option is unknown, or if the options contain more than one scope or
+// more than one order.
 func checkOptions(options []AtomicOption) {
 	var scope, order int
 	for _, o := range options {

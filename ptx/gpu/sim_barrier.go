@@ -51,8 +51,8 @@ func (b *block) trySync() bool {
 	return true
 }
 
-// divergent returns the thread with the lowest rank as first, and the thread with the lowest rank
-// among those that wait at a different line as odd.
+// divergent returns two waiting threads. first is the thread with the lowest rank. odd is the
+// thread with the lowest rank among those that wait at a different line than first.
 func divergent(all []*thread) (odd, first *thread) {
 	first = all[0]
 	for _, s := range all {
@@ -79,7 +79,7 @@ func (b *block) diverged(odd, first *thread) {
 	b.unit.failed = true
 }
 
-// namedBarrier is a barrier of BarrierSync and BarrierArrive.
+// namedBarrier is a barrier that BarrierSync and BarrierArrive use.
 type namedBarrier struct {
 	count, arrived int
 	waiters        []*thread
@@ -121,7 +121,7 @@ type phases struct {
 	waiters               []*thread
 }
 
-// phaseOf is the state of a single thread at such a barrier.
+// phaseOf is the state of a single thread at a barrier of a cluster or a grid.
 type phaseOf struct {
 	phase   int
 	arrived bool // the thread has arrived but has not waited yet

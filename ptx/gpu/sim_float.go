@@ -66,7 +66,7 @@ func flush(x float32) float32 {
 	return x
 }
 
-// convert implements the cvt instruction, with .sat for integer results.
+// convert implements the cvt instruction. For integer results, it implements cvt with .sat.
 func convert[T, F num.Number](x F, mode Rounding) T {
 	m := modeOf(mode)
 	bits, signed, toInt := integerType[T]()
@@ -124,7 +124,7 @@ func toInteger(x float64, m softfloat.Mode, bits uint, signed, wide bool) uint64
 	return 0
 }
 
-// integerType returns the size of T in bits and whether it is signed, if T is an integer type.
+// If T is an integer type, integerType returns its size in bits and whether it is signed.
 func integerType[T num.Number]() (bits uint, signed, ok bool) {
 	var x T
 	bits = 8 * uint(unsafe.Sizeof(x))

@@ -24,7 +24,7 @@ type grid struct {
 	kernel               func(Thread)
 
 	mu    sync.Mutex
-	fault fault        // the first failure in the order of units, blocks and threads
+	fault fault        // the first failure, ordered by unit, block and thread
 	limit atomic.Int64 // units with this or a higher index do not start
 }
 
@@ -138,7 +138,7 @@ type unit struct {
 
 	mu      sync.Mutex
 	blocks  []*block
-	sync    phases    // GridSync
+	sync    phases    // the barrier of GridSync
 	running int       // number of threads that have not ended
 	waiting int       // number of waiting threads
 	failed  bool      // a thread has panicked, so threads that wait for it can never continue
@@ -178,7 +178,7 @@ type thread struct {
 	wait    waitFor
 	site    *site   // where the thread was when it was stopped
 	call    uintptr // program counter of the call of Sync
-	result  uint64  // result of the barrier
+	result  uint64  // result of the barrier operation
 	cluster phaseOf
 	grid    phaseOf
 
@@ -366,7 +366,7 @@ func (u *unit) reportDeadlock() {
 	u.dead[0].fail(true, func() error { return d })
 }
 
-// park waits until another thread releases s. The caller must hold the lock. It also holds the lock
+// park waits until another thread releases s. The caller must hold the lock. The lock is also held
 // when park returns or panics.
 func (s *thread) park(w waitFor) {
 	u := s.block.unit
@@ -400,7 +400,7 @@ func (s *thread) release() {
 // loneGrid is the grid of the zero Thread.
 var loneGrid = &grid{size: D1(1), block: D1(1), cluster: D1(1)}
 
-// loneBlock is the block of the zero Thread, for queries of its indices.
+// loneBlock is the block of the zero Thread. It serves queries of the thread's indices.
 var loneBlock = &block{unit: &unit{grid: loneGrid}}
 
 // self returns the running thread. For the zero Thread, it returns a new block that consists of a

@@ -17,7 +17,7 @@ type sharedMemory struct {
 
 // sharedKey identifies a variable in shared memory by its source line and type.
 type sharedKey struct {
-	line string // function, file and line
+	line string // function, file and line number
 	typ  reflect.Type
 }
 
@@ -81,7 +81,7 @@ func plain(t reflect.Type) bool { return t.Kind() > reflect.Bool && t.Kind() <= 
 var sites struct {
 	sync.Mutex
 	byPC   map[uintptr]string               // source line of each call
-	unique map[sharedKey]map[string]uintptr // the call for each key, by the lines of its inlined callers
+	unique map[sharedKey]map[string]uintptr // for each key, the call that uses it, by the lines of its inlined callers
 }
 
 // keyOf returns the key of the current call of Shared. Two calls on the same line would get the

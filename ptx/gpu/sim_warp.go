@@ -12,7 +12,7 @@ type warp struct {
 	slots [WarpSize]slot
 }
 
-// slot is a lane's part in a collective operation.
+// slot is a lane's part of a collective operation.
 type slot struct {
 	waits  bool
 	s      *thread

@@ -37,8 +37,8 @@ func (t Thread) SyncWarp() { t.SyncWarpMask(FullMask) }
 func (t Thread) SyncWarpMask(mask uint32) { t.collective("SyncWarp", mask, 0, nil) }
 
 // BarrierSync arrives at the named barrier id, from 1 to 15, and waits until count threads of the
-// block have arrived (barrier.sync). The count must be a multiple of WarpSize, and the same in all
-// calls until the barrier completes. All threads of a warp must make the same call.
+// block have arrived (barrier.sync). count must be a multiple of WarpSize, and must be the same in
+// all calls until the barrier completes. All threads of a warp must make the same call.
 //
 //gpu:intrinsic
 func (t Thread) BarrierSync(id, count int) { t.namedBarrier(id, count, true) }
@@ -77,13 +77,13 @@ func (t Thread) ClusterWait() { t.clusterWait() }
 func (t Thread) GridSync() { t.gridSync() }
 
 // FenceBlock orders the thread's memory accesses before the call relative to those after it, as
-// observed by the block (__threadfence_block).
+// observed by the threads of the block (__threadfence_block).
 //
 //gpu:intrinsic
 func (t Thread) FenceBlock() {}
 
 // FenceDevice orders the thread's memory accesses before the call relative to those after it, as
-// observed by the device (__threadfence).
+// observed by all threads on the device (__threadfence).
 //
 //gpu:intrinsic
 func (t Thread) FenceDevice() {}

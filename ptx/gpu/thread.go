@@ -127,8 +127,8 @@ func (t Thread) GlobalY() int { return t.BlockY()*t.BlockDimY() + t.ThreadY() }
 func (t Thread) GlobalZ() int { return t.BlockZ()*t.BlockDimZ() + t.ThreadZ() }
 
 // GridStrideX returns the number of threads of the grid in X, GridDimX*BlockDimX. A loop that
-// starts at GlobalX and advances by this number processes all elements, whatever the size of the
-// grid.
+// starts at GlobalX and advances by this number processes all elements, regardless of the size of
+// the grid.
 //
 //gpu:intrinsic
 func (t Thread) GridStrideX() int { return t.GridDimX() * t.BlockDimX() }

@@ -43,8 +43,8 @@ type View2D[T any] struct {
 	rows, cols, stride int
 }
 
-// View2DOf returns a View2D of a slice that contains the rows in order, stride elements apart. It
-// panics if the slice is too short or the stride is less than cols.
+// View2DOf returns a View2D of a slice that contains the rows in order. The starts of adjacent rows
+// are stride elements apart. It panics if the slice is too short or the stride is less than cols.
 func View2DOf[T any](s []T, rows, cols, stride int) View2D[T] {
 	if rows < 0 || cols < 0 || stride < cols {
 		panic("gpu.View2DOf: rows or cols is negative, or stride is smaller than cols")
@@ -88,7 +88,8 @@ func (v View2D[T]) Ptr(row, col int) *T {
 	return offset(v.ptr, row*v.stride+col)
 }
 
-// checkIndex panics like an index expression if i is not a valid index for n elements.
+// checkIndex panics in the same way as an index expression if i is not a valid index for n
+// elements.
 //
 //gpu:intrinsic
 func checkIndex(i, n int) { _ = make([]struct{}, n)[i] }

@@ -100,7 +100,7 @@ func AnyMask(t Thread, mask uint32, pred bool) bool { return vote(t, "Any", mask
 func BallotMask(t Thread, mask uint32, pred bool) uint32 { return vote(t, "Ballot", mask, pred) }
 
 // ActiveMask returns a mask of the lanes that execute the call together (__activemask). The
-// hardware decides which lanes these are, so the code must be correct for every subset that
+// hardware determines which lanes these are, so the code must be correct for every subset that
 // contains the calling lane. Run returns all lanes that have not exited.
 //
 //gpu:intrinsic
@@ -129,7 +129,7 @@ func MatchAnyMask[T Scalar](t Thread, mask uint32, v T) uint32 { return matchAny
 //gpu:intrinsic
 func MatchAllMask[T Scalar](t Thread, mask uint32, v T) (uint32, bool) { return matchAll(t, mask, v) }
 
-// Reducible lists the types that ReduceAdd and the other reductions support. For sm_80 and later, a
+// Reducible lists the types that ReduceAdd and the other reductions support. On sm_80 and later, a
 // reduction is a single instruction (redux.sync). For older architectures, the compiler uses
 // shuffles.
 type Reducible interface{ ~int32 | ~uint32 }

@@ -3,12 +3,12 @@ package num
 import "math"
 
 // All operations except FMA compute in float32. The second rounding, to 16 bits, does not change the
-// result, because float32 has 24 bits, and 24 is at least twice the precision of F16 and BF16 plus
-// two (Figueroa, 1995). BF16 has the exponents of float32, so a product or quotient near zero also
-// loses bits in float32. It keeps 16 bits below the last bit of a BF16, and only a number closer to
-// the middle of two BF16 numbers could be rounded differently. A product of two 8-bit integers, and
-// a quotient of such numbers, is never that close. TestEveryPair compares all pairs with the exact
-// results.
+// result. The reason is that float32 has 24 bits, which is at least twice the precision of F16 or
+// BF16 plus two (Figueroa, 1995). BF16 has the same exponents as float32, so a product or quotient
+// near zero loses bits in float32 as well. In that case, the float32 still has 16 bits below the
+// last bit of the BF16. Only a result that is even closer to the midpoint between two BF16 numbers
+// could be rounded differently. A product of two 8-bit integers, and a quotient of such numbers, is
+// never that close. TestEveryPair compares all pairs with the exact results.
 
 // Add returns h+x.
 func (h F16) Add(x F16) F16 { return ToF16(h.Float32() + x.Float32()) }
@@ -117,7 +117,8 @@ func (h BF16) Div(x BF16) BF16 { return ToBF16(h.Float32() / x.Float32()) }
 
 // FMA returns h*x+y, rounded once.
 func (h BF16) FMA(x, y BF16) BF16 {
-	// The sum may need more bits than float64 has, and it may be near the middle of two numbers.
+	// The sum may need more bits than float64 has, and it may be near the midpoint between two BF16
+	// numbers.
 	return BF16FromFloat64(addOdd(float64(h.Float64()*x.Float64()), y.Float64()))
 }
 
@@ -195,7 +196,8 @@ func (h BF16) IsInf(sign int) bool {
 // Signbit reports whether h is negative or negative zero.
 func (h BF16) Signbit() bool { return h.bits&0x8000 != 0 }
 
-// order returns an integer that increases with the number. It orders -0 before +0.
+// order returns an integer that increases with the number that the bits represent. It orders -0
+// before +0.
 func order(bits uint16) int32 {
 	if bits&0x8000 != 0 {
 		return -1 - int32(bits&0x7fff)

@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/ptx/num"
 )
 
-// A layout describes a format. The tests decode and round by this description.
+// A layout describes a format. The tests use it to decode and to round numbers.
 type layout struct {
 	mant, exp int
 	finite    bool // no infinities; conversions saturate
@@ -152,7 +152,7 @@ func TestNumbersBetweenNeighborsAreRounded(t *testing.T) {
 		r := rand.New(rand.NewPCG(1, 2))
 		last := k.largest() + 1
 		if k.finite {
-			last = k.largest() // the next bits are those of NaN, but the loop also tries above them
+			last = k.largest() // the following bits are NaNs, but the loop also tries numbers above the largest one
 		}
 		for x := range last + 1 {
 			lo, hi := k.magnitude(x), k.magnitude(x+1)
@@ -202,7 +202,7 @@ func compare(a, b float64) int {
 	return 0
 }
 
-// half is what F16 and BF16 have in common.
+// half lists the methods that F16 and BF16 have in common.
 type half[T any] interface {
 	comparable
 	num.F16 | num.BF16
@@ -244,8 +244,9 @@ func isFinite(xs ...float64) bool {
 	return true
 }
 
-// is checks a result. special is the result in float64, which is right if it is a NaN, an infinity
-// with infinite operands, or zero. Otherwise cmp compares the exact result with a float64.
+// is checks a result. special is the result computed in float64. It is right if it is a NaN or
+// zero, or if it is an infinity and the operands are infinite. Otherwise, cmp compares the exact
+// result with a float64.
 func (c checker[T]) is(what string, got T, exact bool, special float64, cmp func(float64) int, operands ...T) {
 	c.Helper()
 	bits, ok := got.Bits(), false
@@ -396,7 +397,8 @@ func arithmetic[T half[T]](t *testing.T, l layout, of func(uint16) T) {
 		c.pair(a, b)
 		c.triple(a, b, d)
 		c.triple(a, b, a.Mul(b).Neg())
-		// The product is close to the middle of two numbers, and d decides the direction.
+		// The product is close to the midpoint between two numbers, and d determines the direction
+		// of rounding.
 		middle := of(l.sign()&a.Bits() | uint16(l.bias())<<l.mant | 1<<uint(r.Uint32N(uint32(l.mant))))
 		c.triple(middle, middle.Neg(), d)
 	}
@@ -405,7 +407,7 @@ func arithmetic[T half[T]](t *testing.T, l layout, of func(uint16) T) {
 var every = flag.Bool("every", false, "check sums, products and quotients of every pair of numbers, in several minutes")
 
 // The test covers all pairs of finite numbers, up to the signs and the order of the operands. The
-// comparisons with the middles of neighbors are exact in float64.
+// comparisons with the midpoints between neighbors are exact in float64.
 func everyPair[T half[T]](t *testing.T, l layout, of func(uint16) T) {
 	check := func(ok bool, a, b, got T) {
 		if !ok {

@@ -7,7 +7,7 @@ import (
 	"github.com/purecuda/cuda/ptx/num"
 )
 
-// The value must be formatted as the float32 is.
+// A value must be formatted in the same way as the equal float32.
 func formatted[T interface {
 	fmt.Formatter
 	String() string

@@ -2,12 +2,12 @@ package num
 
 import "math"
 
-// Float lists the types with arithmetic: .f16, .bf16, .f32 and .f64 in PTX.
+// Float lists the floating-point types that support arithmetic: .f16, .bf16, .f32 and .f64 in PTX.
 type Float interface {
 	F16 | BF16 | float32 | float64
 }
 
-// Number lists the types between which To converts.
+// Number lists the numeric types that To converts from and to.
 type Number interface {
 	int8 | int16 | int32 | int64 | int | uint8 | uint16 | uint32 | uint64 | uint | Float | E4M3 | E5M2
 }
@@ -201,7 +201,7 @@ func IsInf[T Float | E5M2](a T, sign int) bool { return math.IsInf(value(a), sig
 // Inf returns positive infinity if sign >= 0, and negative infinity if sign < 0.
 func Inf[T Float](sign int) T { return To[T](math.Inf(sign)) }
 
-// NaN returns a number of type T that is not a number.
+// NaN returns a NaN of type T.
 func NaN[T Float | E4M3 | E5M2]() T { return To[T](math.NaN()) }
 
 // value returns the value of a, which float64 represents exactly.
@@ -276,8 +276,8 @@ func odd[F Number](x F) float64 {
 	return float64Of(x)
 }
 
-// integer returns the value of an integer. If it is negative, i is the value. Otherwise u is the
-// value, and i is not negative. If x is not an integer type, ok is false.
+// integer returns the value of an integer. A negative value is returned in i. Any other value is
+// returned in u, and i is then not negative. If x is not an integer type, ok is false.
 func integer[F Number](x F) (i int64, u uint64, ok bool) {
 	switch p := any(&x).(type) {
 	case *int8:
@@ -349,7 +349,7 @@ func limit[F Number](x F, low, high int64) int64 {
 	}
 }
 
-// limitUint is limit for a range that begins at 0.
+// limitUint is like limit, but the range begins at 0 and high is unsigned.
 func limitUint[F Number](x F, high uint64) uint64 {
 	if i, u, ok := integer(x); ok {
 		if i < 0 {

@@ -140,7 +140,8 @@ func integers() (list []*big.Int) {
 		for _, off := range []int64{-3, -2, -1, 0, 1, 2, 3} {
 			n := new(big.Int).Lsh(big.NewInt(1), shift)
 			list = append(list, n.Add(n, big.NewInt(off)), new(big.Int).Neg(n))
-			// These numbers have a middle between two narrow numbers in their higher bits.
+			// The higher bits of these numbers are a midpoint between two numbers of a narrower
+			// type.
 			for _, mant := range []uint{7, 10, 23, 52} {
 				if shift > mant {
 					m := new(big.Int).Lsh(big.NewInt(1), shift-mant-1)
@@ -179,7 +180,7 @@ func fromInteger[F num.Number](t *testing.T, value func(*big.Int) (F, bool)) {
 	}
 }
 
-// toInteger checks the conversions of a number to integers. n is the number without its fraction.
+// toInteger checks the conversions of the number x to integer types. n is x without its fraction.
 func toInteger[F num.Number](t *testing.T, x F, n *big.Int) {
 	t.Helper()
 	signed := func(got int64, bits int) {

@@ -66,16 +66,16 @@ const (
 // nan16 is the NaN that arithmetic on 16-bit types returns.
 const nan16 = 0x7fff
 
-// F16FromBits returns the number with these bits.
+// F16FromBits returns the number that has the bits b.
 func F16FromBits(b uint16) F16 { return F16{b} }
 
-// BF16FromBits returns the number with these bits.
+// BF16FromBits returns the number that has the bits b.
 func BF16FromBits(b uint16) BF16 { return BF16{b} }
 
-// E4M3FromBits returns the number with these bits.
+// E4M3FromBits returns the number that has the bits b.
 func E4M3FromBits(b uint8) E4M3 { return E4M3{b} }
 
-// E5M2FromBits returns the number with these bits.
+// E5M2FromBits returns the number that has the bits b.
 func E5M2FromBits(b uint8) E5M2 { return E5M2{b} }
 
 // Bits returns the number's bits.
@@ -90,8 +90,8 @@ func (h E4M3) Bits() uint8 { return h.bits }
 // Bits returns the number's bits.
 func (h E5M2) Bits() uint8 { return h.bits }
 
-// ToF16 rounds to the nearest F16, ties to even. Numbers with a magnitude of at least 65520 become
-// infinity. A NaN becomes the NaN 0x7fff.
+// ToF16 rounds f to the nearest F16, with ties to even. Numbers with a magnitude of at least 65520
+// become infinity. A NaN becomes the NaN 0x7fff.
 func ToF16(f float32) F16 {
 	b := math.Float32bits(f)
 	sign := uint16(b >> 16 & 0x8000)
@@ -109,7 +109,7 @@ func ToF16(f float32) F16 {
 	return F16{sign | uint16((b-0x38000000)>>13)}
 }
 
-// ToBF16 rounds to the nearest BF16, ties to even. A NaN becomes the NaN 0x7fff.
+// ToBF16 rounds f to the nearest BF16, with ties to even. A NaN becomes the NaN 0x7fff.
 func ToBF16(f float32) BF16 {
 	if f != f {
 		return BF16{nan16}
@@ -118,8 +118,8 @@ func ToBF16(f float32) BF16 {
 	return BF16{uint16((b + 0x7fff + b>>16&1) >> 16)}
 }
 
-// ToE4M3 rounds to the nearest E4M3, ties to even. Larger magnitudes than 448,
-// including infinity, become 448 with the same sign. A NaN becomes the NaN 0x7f.
+// ToE4M3 rounds f to the nearest E4M3, with ties to even. Magnitudes larger than 448, including
+// infinity, become 448 with the same sign. A NaN becomes the NaN 0x7f.
 func ToE4M3(f float32) E4M3 {
 	b := math.Float32bits(f)
 	sign := uint8(b >> 24 & 0x80)
@@ -137,8 +137,8 @@ func ToE4M3(f float32) E4M3 {
 	return E4M3{sign | uint8((b-0x3c000000)>>20)}
 }
 
-// ToE5M2 rounds to the nearest E5M2, ties to even. Larger magnitudes than 57344,
-// including infinity, become 57344 with the same sign. A NaN becomes the NaN 0x7f.
+// ToE5M2 rounds f to the nearest E5M2, with ties to even. Magnitudes larger than 57344, including
+// infinity, become 57344 with the same sign. A NaN becomes the NaN 0x7f.
 func ToE5M2(f float32) E5M2 {
 	b := math.Float32bits(f)
 	sign := uint8(b >> 24 & 0x80)
@@ -156,23 +156,24 @@ func ToE5M2(f float32) E5M2 {
 	return E5M2{sign | uint8((b-0x38000000)>>21)}
 }
 
-// F16FromFloat64 rounds once to the nearest F16, as ToF16 does. ToF16(float32(f)) rounds twice.
+// F16FromFloat64 rounds f once to the nearest F16, as ToF16 does. In contrast, ToF16(float32(f))
+// rounds twice.
 func F16FromFloat64(f float64) F16 { return ToF16(oddFloat32(f)) }
 
-// BF16FromFloat64 rounds once to the nearest BF16, as ToBF16 does.
+// BF16FromFloat64 rounds f once to the nearest BF16, as ToBF16 does.
 func BF16FromFloat64(f float64) BF16 { return ToBF16(oddFloat32(f)) }
 
-// E4M3FromFloat64 rounds once to the nearest E4M3, as ToE4M3 does.
+// E4M3FromFloat64 rounds f once to the nearest E4M3, as ToE4M3 does.
 func E4M3FromFloat64(f float64) E4M3 { return ToE4M3(oddFloat32(f)) }
 
-// E5M2FromFloat64 rounds once to the nearest E5M2, as ToE5M2 does.
+// E5M2FromFloat64 rounds f once to the nearest E5M2, as ToE5M2 does.
 func E5M2FromFloat64(f float64) E5M2 { return ToE5M2(oddFloat32(f)) }
 
 // Float32 returns the value. A NaN keeps its sign.
 func (h F16) Float32() float32 {
 	b := uint32(h.bits)
 	sign := b & 0x8000 << 16
-	// Moving the fields lowers the exponent by 112. The product is exact, also for subnormal
+	// Moving the fields lowers the exponent by 112. The product is exact, even for subnormal
 	// numbers, and the exponent of infinities and NaNs becomes that of 65536.
 	f := math.Float32bits(math.Float32frombits(b&0x7fff<<13) * 0x1p112)
 	if f > 0x47800000 {

@@ -25,8 +25,8 @@ func TestEveryF16IsAFloat32AndBack(t *testing.T) {
 	}
 }
 
-// A number halfway between two neighbours must round to the even one. A number slightly
-// off the middle must round to the nearer one.
+// A number halfway between two neighbours must round to the even one. A number slightly off the
+// midpoint must round to the nearer neighbour.
 func TestRoundingTo16Bits(t *testing.T) {
 	for i := range 0x7bff {
 		lo, hi := num.F16FromBits(uint16(i)), num.F16FromBits(uint16(i+1))

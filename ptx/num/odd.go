@@ -2,11 +2,11 @@ package num
 
 import "math"
 
-// Rounding to odd truncates a number and sets the last bit if bits were lost. A number that
-// was rounded to odd can be rounded again to nearest, to at least two bits less, as if it had
-// been rounded once (Boldo and Melquiond, 2008).
+// Rounding to odd truncates a number and sets the last bit if bits were lost. A number that was
+// rounded to odd can be rounded again to nearest with at least two fewer bits, and the result is as
+// if it had been rounded once (Boldo and Melquiond, 2008).
 
-// oddFloat32 rounds to odd.
+// oddFloat32 returns x rounded to odd as a float32.
 func oddFloat32(x float64) float32 {
 	f := float32(x)
 	if float64(f) == x || x != x {
@@ -45,7 +45,7 @@ func fmaFloat32(a, b, c float32) float32 {
 	return float32(addOdd(float64(p), float64(c)))
 }
 
-// oddInt returns the number rounded to odd. Float64 has 53 bits.
+// oddInt returns i rounded to odd as a float64, which has 53 bits of precision.
 func oddInt(i int64) float64 {
 	if i < 0 {
 		return -oddUint(-uint64(i))

@@ -10,8 +10,8 @@ import "math"
 const (
 	signBit = 1 << 63
 	infBits = 0x7ff << 52
-	// Adding magic rounds a number below 2^51 to an integer, which is then in the low bits of the
-	// sum.
+	// Adding magic rounds a number below 2^51 to an integer. The low bits of the sum then contain
+	// the integer.
 	magic = 0x1.8p52
 
 	log2e   = 0x1.71547652b82fep+00

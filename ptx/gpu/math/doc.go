@@ -4,10 +4,10 @@
 //
 // # Accuracy
 //
-// The error of a result is at most 1 ulp: the distance from the exact result is at most the
-// distance between the two float64 numbers around it. Most results have an error of at most 0.6
-// ulp. Subnormal numbers are preserved. The file docs/results/math.md lists the largest error found
-// for each function:
+// The error of a result is at most 1 ulp: its distance from the exact result is at most the
+// distance between the two float64 numbers on either side of the exact result. Most results have an
+// error of at most 0.6 ulp. Subnormal numbers are preserved. The file docs/results/math.md lists
+// the largest error found for each function:
 //
 //	PURECUDA_MATH_LONG=1 go test -timeout 0 -v ./ptx/gpu/math
 //

@@ -65,7 +65,7 @@ func Erf(x float64) float64 {
 	case a > 6:
 		return withSign(1, x)
 	case a < 0x1p-500:
-		// Scaled, so that the second coefficient contributes even if x is subnormal.
+		// The factors are scaled so that the second coefficient contributes even if x is subnormal.
 		return float64(math.FMA(erfC0, float64(x*0x1p60), float64(erfC0Low*float64(x*0x1p60))) * 0x1p-60)
 	case a <= 0.75:
 		h, _ := erfPair(x)

@@ -14,9 +14,9 @@ func Mod(x, y float64) float64 {
 	return math.Float64frombits(r | math.Float64bits(x)&signBit)
 }
 
-// modBits returns the bits of the remainder of x/y, and whether the truncated quotient is odd. x
-// and y are given by their bits. Both must be nonnegative, x must be finite, and y must not be
-// zero.
+// modBits returns the bits of the remainder of x/y, and whether the truncated quotient is odd. The
+// arguments are the bits of x and y. Both numbers must be nonnegative, x must be finite, and y must
+// not be zero.
 func modBits(x, y uint64) (r uint64, odd bool) {
 	if x < y {
 		return x, false

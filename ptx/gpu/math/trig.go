@@ -11,11 +11,11 @@ const (
 	// is exact.
 	halfPiMiddle = 0x1.1a62633140000p-54
 	halfPiLow    = 0x1.701b839a25205p-92
-	// Above this limit, the multiple of π/2 has a factor of more than 16 bits.
+	// Above this limit, the factor by which π/2 is multiplied has more than 16 bits.
 	reduceLimit = 1e5
 )
 
-// reduce returns q and the pair x - q·π/2. Only the low two bits of q are valid.
+// reduce returns q and the pair x - q·π/2. Only the two low bits of q are valid.
 func reduce(x float64) (r, rl float64, q uint32) {
 	if !(math.Abs(x) <= reduceLimit) {
 		return reduceLarge(x)
@@ -174,7 +174,7 @@ func Tan(x float64) float64 {
 	return h
 }
 
-// reducePi returns q and the pair π·(x - q/2). Only the low two bits of q are valid.
+// reducePi returns q and the pair π·(x - q/2). Only the two low bits of q are valid.
 func reducePi(x float64) (r, rl float64, q uint32) {
 	// The remainder of a division by 2 is exact.
 	y := math.FMA(-2, math.Trunc(0.5*x), x)

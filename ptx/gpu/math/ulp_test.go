@@ -19,7 +19,8 @@ func samples() int {
 	return 20_000
 }
 
-// TestUnary measures the largest error of each function, compared with results that have 96 bits.
+// TestUnary measures the largest error of each function, compared with reference results that have
+// 96 bits of precision.
 func TestUnary(t *testing.T) {
 	special := mathtest.Special64()
 	for _, f := range mathtest.Unary64s {

@@ -40,8 +40,8 @@ func withSign(x, s float32) float32 {
 const (
 	signBit = 1 << 31
 	infBits = 0x7f800000
-	// Adding magic rounds a number below 2^22 to an integer, which is then in the low bits of the
-	// sum.
+	// Adding magic rounds a number below 2^22 to an integer. The low bits of the sum then contain
+	// the integer.
 	magic = 0x1.8p23
 )
 

@@ -190,8 +190,8 @@ func Nextafter(x, y float32) float32 {
 func Mod(x, y float32) float32 {
 	a, b := abs(x), abs(y)
 	// The relative error of q is between 0 and 2.5·2^-22, so Trunc(q) is either right or 1 too large.
-	// Therefore r and r+b are exact: both are at most b in magnitude, and multiples of the distance
-	// between adjacent numbers near b.
+	// Therefore r and r+b are exact: their magnitudes are at most b, and they are multiples of the
+	// distance between adjacent numbers near b.
 	q := rcpNormal(b)
 	q = float32(a * fma(q, 0x1.8p-22, q))
 	if q < 0x1p20 && b < 0x1p126 {
@@ -213,9 +213,9 @@ func modLarge(x, y float32) float32 {
 	return math.Float32frombits(r | math.Float32bits(x)&signBit)
 }
 
-// modBits returns the bits of the remainder of x/y, and whether the truncated quotient is odd. x
-// and y are given by their bits. Both must be nonnegative, x must be finite, and y must not be
-// zero.
+// modBits returns the bits of the remainder of x/y, and whether the truncated quotient is odd. The
+// arguments are the bits of x and y. Both numbers must be nonnegative, x must be finite, and y must
+// not be zero.
 func modBits(x, y uint32) (r uint32, odd bool) {
 	if x < y {
 		return x, false

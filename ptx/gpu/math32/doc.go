@@ -4,19 +4,19 @@
 //
 // # Accuracy
 //
-// The error of a result is at most 2 ulp: the distance from the exact result is at most twice the
-// distance between the two float32 numbers around it. Subnormal numbers are kept. The file
-// docs/results/math.md lists the largest error found for each function:
+// The error of a result is at most 2 ulp: its distance from the exact result is at most twice the
+// distance between the two float32 numbers on either side of the exact result. Subnormal numbers are
+// preserved. The file docs/results/math.md lists the largest error found for each function:
 //
 //	PURECUDA_MATH_STRIDE=307 go test -timeout 0 -v ./ptx/gpu/math32
 //
-// With PURECUDA_MATH_LONG=1 instead, the functions with one argument are tested with every float32. The
-// polynomials in coefficients.go are written by tools/minimax.
+// With PURECUDA_MATH_LONG=1 instead, the command tests the functions of one argument with every
+// float32. The tool tools/minimax generates the polynomials in coefficients.go.
 //
-// Some functions use approximate instructions of the hardware, such as ex2.approx. Their results
-// on devices and on the host may differ in the last bits. On the host, the functions that stand for
-// these instructions round correctly.
+// Some functions use approximate instructions of the hardware, such as ex2.approx. Their results on
+// devices and on the host may differ in the last bits. On the host, the functions that replace these
+// instructions round correctly.
 //
-// Functions whose names begin with Fast are one or a few such instructions. Their documentation states
-// the errors, which may be much larger than 2 ulp.
+// Functions whose names begin with Fast consist of one or a few such instructions. Their documentation
+// states the errors, which may be much larger than 2 ulp.
 package math32

@@ -43,7 +43,8 @@ func Erf(x float32) float32 {
 
 // Erfc returns the complementary error function of x, 1 - erf(x). It is accurate for large x.
 func Erfc(x float32) float32 {
-	// Both results are computed, which costs less than a branch on which the threads of a warp diverge.
+	// Both results are computed, because a branch on which the threads of a warp diverge would cost
+	// more.
 	a := num.Min(abs(x), 11)
 	d := a + 2
 	t := float32((a - 2) * rcpNormal(d))
@@ -76,7 +77,7 @@ func Erfc(x float32) float32 {
 
 // timesExpOfSquare returns (v+vl)·e^(-a²), for a between 0 and 11 and |vl| of at most 2 ulp of v.
 func timesExpOfSquare(v, vl, a float32) float32 {
-	// With 191 added, the bits of n are the exponent of 2^(n+64).
+	// Because shift includes 191, the low bits of t are the biased exponent of 2^(n+64).
 	const shift = magic + 191
 	s := float32(a * a)
 	sl := fma(a, a, -s)

@@ -42,7 +42,8 @@ func expm1Polynomial(r float32) float32 {
 
 // coshParts returns h and 1/h for h = e^a/4. If a is above 89.8, the results are infinity and 0.
 func coshParts(a float32) (h, r float32) {
-	// With 125 added, the bits of n are the exponent of 2^(n-2). Below, a itself makes infinity and NaN.
+	// Because shift includes 125, the low bits of t are the biased exponent of 2^(n-2). The code below
+	// uses a itself, which produces infinity and NaN.
 	const shift = magic + 125
 	t := fma(num.Min(a, 90), log2e, shift)
 	n := t - shift
@@ -54,7 +55,8 @@ func coshParts(a float32) (h, r float32) {
 
 // Sinh returns the hyperbolic sine of x.
 func Sinh(x float32) float32 {
-	// Both results are computed, which costs less than a branch that divides a warp.
+	// Both results are computed, because a branch on which the threads of a warp diverge would cost
+	// more.
 	a := abs(x)
 	h, r := coshParts(a)
 	v := fma(-0.0625, r, h)
@@ -87,7 +89,7 @@ func Asinh(x float32) float32 {
 	return withSign(log1pOrTwice(a, u, w-(u-a)), x)
 }
 
-// log1pOrTwice returns log1pPair(x, xl), but for a large a the logarithm of 2a.
+// log1pOrTwice returns log1pPair(x, xl). If a is large, it returns the logarithm of 2a instead.
 func log1pOrTwice(a, x, xl float32) float32 {
 	large := a > 0x1p30
 	if large {

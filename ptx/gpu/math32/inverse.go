@@ -15,8 +15,8 @@ func asinSeries(z float32) float32 {
 	return float32(p * z)
 }
 
-// asinParts returns the inverse sine of t and small = true for |x| up to 0.56. The number t is x or -x.
-// Otherwise, it returns 2·asin(√((1-|x|)/2)), which is the inverse cosine of |x|, with the sign of x.
+// For |x| up to 0.56, asinParts returns the inverse sine of t and small = true. t is x or -x. For other
+// x, it returns 2·asin(√((1-|x|)/2)) with the sign of x. This number is the inverse cosine of |x|.
 func asinParts(x, t float32) (v float32, small bool) {
 	// u = 2-2|x| and w = √u, with one iteration of Newton's method.
 	a := abs(x)

@@ -40,8 +40,8 @@ func Log(x float32) float32 {
 	return logLimits(r, x, bits)
 }
 
-// logLimits returns r, the logarithm of x, or the correct result if x has no finite logarithm. bits
-// are the bits of x.
+// logLimits returns r, which must be the logarithm of x. If x has no finite logarithm, it returns
+// the correct result instead. bits are the bits of x.
 func logLimits(r, x float32, bits uint32) float32 {
 	if bits >= infBits {
 		r = fma(x, inf(), inf()) // infinity for infinity, otherwise a NaN
@@ -95,7 +95,7 @@ func Log10(x float32) float32 {
 // Log1p returns the natural logarithm of 1+x. It is accurate even if x is close to zero.
 func Log1p(x float32) float32 {
 	f, fl, _, e := split1p(x)
-	// The result has the sign of x, also if it is zero.
+	// The result has the same sign as x, even if the result is zero.
 	r := withSign(abs(logSplit(f, fl, e)), x)
 	return logLimits(r, 1+x, math.Float32bits(1+x))
 }

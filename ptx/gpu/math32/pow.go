@@ -74,8 +74,8 @@ const magicBits = 0x4b400000
 // powerOf2 returns 2^n for n between -126 and 127.
 func powerOf2(n int32) float32 { return math.Float32frombits(uint32(n+127) << 23) }
 
-// powSpecial returns x to the power of y. If both are finite and x is not zero, the caller has
-// computed v as |x| to the power of y.
+// powSpecial returns x to the power of y. If both are finite and x is not zero, v must be |x| to
+// the power of y.
 func powSpecial(x, y, v float32) float32 {
 	ax, ay := abs(x), abs(y)
 	odd := ay < 0x1p24 && y == Trunc(y) && int32(ay)&1 != 0

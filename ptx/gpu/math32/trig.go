@@ -16,7 +16,7 @@ const (
 	reduceLimit = 105615
 )
 
-// reduce returns x - q·π/2 and q. Only the low two bits of q are valid.
+// reduce returns x - q·π/2 and q. Only the two low bits of q are valid.
 func reduce(x float32) (r float32, q uint32) {
 	if abs(x) > reduceLimit {
 		r, _, q = reduceLarge(x)
@@ -84,7 +84,7 @@ func quadrant(sin, cos float32, q uint32) float32 {
 // Sin returns the sine of x radians.
 func Sin(x float32) float32 {
 	r, q := reduce(x)
-	// Computing both costs less than selecting coefficients.
+	// Computing both the sine and the cosine costs less than selecting coefficients.
 	sin, cos := sinCos(r)
 	return quadrant(sin, cos, q)
 }

@@ -19,7 +19,8 @@ func Cospi(x float32) float32 {
 
 // sinpiShifted returns the sine of π·(x + (shift-magic)/2).
 func sinpiShifted(x, shift float32) float32 {
-	// The remainder of a division by 2 is exact, and so is y, which is at most 1/4 in magnitude.
+	// The remainder of the division by 2 is exact. So is the final y, whose magnitude is at most
+	// 1/4.
 	y := fma(-2, Trunc(0.5*x), x)
 	t := fma(2, y, shift)
 	y = fma(-0.5, t-shift, y)
@@ -28,7 +29,7 @@ func sinpiShifted(x, shift float32) float32 {
 	p = fma(p, s, sinpiC0)
 	const pi, piLow = 0x1.921fb6p+01, -0x1.777a5cp-24
 	v := fma(y, pi, float32(fma(p, s, piLow)*y))
-	// Computing both costs less than selecting coefficients.
+	// Computing both the sine and the cosine costs less than selecting coefficients.
 	p = fma(cospiC3, s, cospiC2)
 	p = fma(p, s, cospiC1)
 	p = fma(p, s, cospiC0)

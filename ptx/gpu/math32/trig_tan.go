@@ -21,7 +21,8 @@ func Tan(x float32) float32 {
 	n := t - magic
 	a := fma(-n, halfPi, x)
 	r := fma(-n, middle, a)
-	// The difference is exact. If a is small, it is n·middle. Otherwise, r is between a/2 and 2a.
+	// The difference is exact. If a is small, the difference is n·middle. Otherwise, r is between
+	// a/2 and 2a.
 	above := fma(n, middle, r-a)
 	// x - n·π/2 = r - above.
 	v := tanQuadrant(r, fma(n, low, above), math.Float32bits(t))

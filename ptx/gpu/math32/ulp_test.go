@@ -16,7 +16,8 @@ import (
 // -timeout 0.
 var every = os.Getenv("PURECUDA_MATH_LONG") != ""
 
-// stride returns the distance between the bits of tested arguments, which is 1 or a prime.
+// stride returns the step between the bit patterns of consecutive tested arguments. The step is 1
+// or a prime.
 func stride() uint64 {
 	if n, err := strconv.ParseUint(os.Getenv("PURECUDA_MATH_STRIDE"), 10, 32); err == nil && n > 0 {
 		return n
