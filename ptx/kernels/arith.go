@@ -5,8 +5,8 @@ import (
 	"github.com/purecuda/cuda/internal/launchers"
 )
 
-// arithSource returns the PTX file for a type. It is not a table, because the linker
-// would keep every file of the table in a program that uses only some of them.
+// arithSource returns the PTX file for a type. It is a function and not a table, because the linker
+// would keep every file of a table, even in a program that uses only some of the files.
 func arithSource(typ string) source {
 	switch typ {
 	case "f16":
@@ -92,8 +92,8 @@ func binary[T Number](name string, again []*driver.Launch, dst, a, b driver.Memo
 	return l, nil
 }
 
-// repeats returns an error if the operands do not fit together. b may be shorter than dst, and the
-// kernel then repeats it.
+// repeats returns an error if the lengths of the operands do not fit together. b may be shorter
+// than dst, and the kernel then repeats it.
 func repeats(dst, a, b operand) error {
 	if err := usable(dst, a, b); err != nil {
 		return err

@@ -18,7 +18,7 @@ import (
 // bandwidth of a device-to-device copy.
 const bar = 0.85
 
-// enough is the number of bytes that keeps the device busy.
+// enough is a number of bytes that keeps the device busy.
 const enough = 1 << 30
 
 // measured is one line of the table: an operation, the bytes it moves, and whether the
@@ -193,8 +193,8 @@ func TestBandwidthOfOperationsOnRows(t *testing.T) {
 	})
 }
 
-// varied fills memory with bits that represent moderate numbers of both signs in every
-// float type. With constant data, the device would use less power and run faster.
+// varied fills memory with bits that represent moderate numbers of both signs in every float type.
+// With constant data, the device would consume less power and run faster.
 func (k *kit) varied(m driver.MemoryOf[uint8]) {
 	k.Helper()
 	const part = 1 << 26
@@ -211,7 +211,7 @@ func (k *kit) varied(m driver.MemoryOf[uint8]) {
 	}
 }
 
-// seen returns bytes skip to skip+enough of the memory as elements of type T.
+// seen returns enough bytes of the memory, starting at byte skip, as elements of type T.
 func seen[T kernels.Element](k *kit, m driver.MemoryOf[uint8], skip int) driver.View[T] {
 	k.Helper()
 	v, err := driver.ViewAs[T](m.All().View(skip, skip+enough))
@@ -242,7 +242,7 @@ func rowsOf[T kernels.NetFloat](k *kit, name string, a, b driver.MemoryOf[uint8]
 			measured{"layer norm" + size, k.made(kernels.LayerNorm(to, from, weight, weight, eps)), 2 * enough, judged},
 		)
 	}
-	for _, cols := range []int{1003, 20001, 90000, 1 << 20} { // partial packs, an odd share per block, rows too long for registers
+	for _, cols := range []int{1003, 20001, 90000, 1 << 20} { // rows that end with a partial pack, rows whose share per block is odd, and rows too long for registers
 		rows, size := n/cols, fmt.Sprintf(" of %d %s", cols, name)
 		from := kernels.MatrixOf(src.View(0, rows*cols), rows, cols)
 		to := kernels.MatrixOf(dst.View(0, rows*cols), rows, cols)

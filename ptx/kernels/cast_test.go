@@ -178,7 +178,7 @@ func nearestBig[D kernels.Element](x *big.Float) D {
 	return v
 }
 
-// short rounds x to the precision that a 16-bit type has for numbers of this magnitude.
+// short rounds x to the precision that a 16-bit type has at the magnitude of x.
 func short[D kernels.Float](x *big.Float) float64 {
 	bits, smallest := precision[D]()
 	bits -= max(0, smallest-(x.MantExp(nil)-1))

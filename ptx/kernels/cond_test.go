@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
-// A loop on the device must end when a value that its kernels compute reaches the limit.
+// A loop on the device must end as soon as a value computed by its kernels reaches the limit.
 func TestALoopEndsByWhatAKernelComputed(t *testing.T) {
 	each(t, func(k *kit) {
 		g, err := graph.New(k.c)

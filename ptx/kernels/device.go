@@ -52,7 +52,7 @@ type newer struct {
 	source       source
 	major, minor int
 	suffix       string
-	kernels      []string // without the suffix
+	kernels      []string // names of the kernels, without the suffix
 }
 
 // rowsSm80 contains row kernels for compute capability 8.0. Only code that creates
@@ -73,8 +73,8 @@ var (
 	}
 )
 
-// orOlder returns the source and the name of the kernel for the device. They come from n
-// if n has the kernel and suits the device, and otherwise from s. n may be nil.
+// orOlder returns the source and the name of the kernel for the device. If n has the kernel and
+// suits the device, both come from n. Otherwise orOlder returns s and kernel. n may be nil.
 func (n *newer) orOlder(s source, c *driver.Context, kernel kernelName) (source, kernelName, error) {
 	if n == nil || !slices.ContainsFunc(n.kernels, kernel.is) {
 		return s, kernel, nil

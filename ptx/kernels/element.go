@@ -73,8 +73,8 @@ func typeOf[T Element]() elementType {
 
 func typeName[T Element]() string { return elementNames[typeOf[T]()] }
 
-// bitsName is typeName for kernels that only move elements. The name depends only on the
-// size.
+// bitsName is like typeName, but for kernels that only move elements. Its result depends only on
+// the size of T.
 func bitsName[T any]() string {
 	switch sizeOf[T]() {
 	case 1:

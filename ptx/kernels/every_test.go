@@ -5,8 +5,8 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
-// operation names a kind of operation. make creates it with the operands of round 0 or 1, which
-// differ in addresses, lengths and numbers.
+// operation names a kind of operation. make creates it with the operands of round 0 or 1. The
+// operands of the two rounds differ in addresses, lengths and numbers.
 type operation struct {
 	name string
 	make func(round int, again ...*driver.Launch) (*driver.Launch, error)
@@ -133,7 +133,7 @@ const room = 40 << 10
 
 func many(round int) int { return 512 << (2 * round) }
 
-// three holds three buffers. An operation has one operand in each.
+// three holds three buffers. An operation has one operand in each buffer.
 type three[T kernels.Element] struct {
 	name string
 	bufs [3]*driver.Buffer[T]
@@ -227,7 +227,7 @@ func netsOps[T kernels.NetFloat](e *everything, m three[T]) {
 	})
 }
 
-// someRows returns a matrix with the round's number of elements, or with a single row.
+// someRows returns a matrix with as many rows as the round's elements fill, but at least one.
 func someRows[T kernels.Element](m three[T], buf, round, cols int) kernels.Matrix[T] {
 	rows := max(many(round)/cols, 1)
 	return kernels.MatrixOf(m.view(part{buf, round, rows * cols}), rows, cols)

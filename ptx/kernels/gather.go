@@ -10,10 +10,10 @@ var gatherSource = source(launchers.GatherModule)
 // Index lists the types of indices in device memory.
 type Index interface{ int32 | int64 }
 
-// Gather returns the operation that sets row i of dst to row index[i] of src, as an
-// embedding lookup does. Rows have width elements, without gaps. dst has one row for each
-// element of index, and src any number of rows. For an index outside the rows of src, the
-// row of dst is set to zeros. Nothing outside src is read.
+// Gather returns the operation that sets row i of dst to row index[i] of src, as an embedding
+// lookup does. Rows have width elements, without gaps. dst has one row for each element of index.
+// src may have any number of rows. For an index outside the rows of src, the row of dst is set to
+// zeros. Nothing outside src is read.
 //
 // Arguments: 0 dst, 1 number of indices (uint64), 2 bytes of a row (uint64), 3 src, 4
 // rows of src (uint64), 5 index. It reads src and index and writes dst.

@@ -21,7 +21,7 @@ func gathers[T kernels.Element, I kernels.Index](k *kit) {
 	index := []I{8, 0, 3, 3, -1, 9, 1, 1 << 30, 7, -1 << 31, 2}
 	for _, width := range []int{1, 2, 3, 8, 16, 100, 513} {
 		values := elements[T](random(rows*width, 9))
-		for i := range values { // bit patterns that are not NaNs, which would not compare equal
+		for i := range values { // uses bit patterns that are not NaNs, because NaNs would not compare equal
 			values[i] = fromWord[T](uint64(i%100 + 1))
 		}
 		for _, skip := range []int{0, 1} {

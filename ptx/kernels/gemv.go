@@ -7,9 +7,9 @@ import (
 
 var gemvSource = source(launchers.GemvModule)
 
-// Gemv returns the operation that multiplies a matrix by a vector: y[r] is the sum over c
-// of a[r][c]·x[c]. The vectors have the element type of the matrix, or float32 for a
-// matrix of F16 or BF16. For a matrix without columns, the result is zeros.
+// Gemv returns the operation that multiplies a matrix by a vector: y[r] is the sum over c of
+// a[r][c]·x[c]. The vectors have the element type of the matrix, or float32 for a matrix of F16 or
+// BF16. For a matrix without columns, all results are zero.
 //
 // Sums are computed in float32, in an order that depends only on the shape. Before
 // rounding to X, the error of an element is at most (cols/1024+20)·6e-8 times the sum of

@@ -9,8 +9,8 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
-// chain returns operations that depend on each other: y becomes (2·(0, 1, 2, …) + 1)²,
-// and z its transpose.
+// chain returns operations that depend on each other: y becomes (2·(0, 1, 2, …) + 1)², and z
+// becomes the transpose of y.
 func chain(k *kit, x, y, z *driver.Buffer[float32], half *driver.Buffer[kernels.F16]) []driver.Op {
 	return []driver.Op{
 		k.made(kernels.Iota(x, 0, 1)),
@@ -72,7 +72,7 @@ func TestAFlowOrdersOperations(t *testing.T) {
 			k.ok(err)
 			edges++
 		}
-		if edges < 6 || edges > 8 { // two edges from iota and fill to axpy, and one from each later operation to the next
+		if edges < 6 || edges > 8 { // two edges lead from iota and fill to axpy, and one leads from each later operation to the next
 			t.Errorf("%d edges", edges)
 		}
 		e, err := g.Instantiate()

@@ -8,8 +8,8 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
-// If there are more elements than a grid has threads, each thread must process several elements.
-// The test reduces the grids of the operations to force this.
+// If there are more elements than a grid has threads, each thread must process several elements. To
+// force this, the test reduces the operations' grids.
 func TestAGridOfAnySizeDoesAllElements(t *testing.T) {
 	each(t, func(k *kit) {
 		const n = 2000

@@ -10,8 +10,8 @@ import (
 	"github.com/purecuda/cuda/internal/launchers"
 )
 
-// source loads the code of one embedded PTX file into a context once. The kernels of the
-// file share a module.
+// source loads the code of one embedded PTX file into a context, at most once for each context. The
+// kernels of the file share a module.
 type source func(*driver.Context) (*driver.Module, error)
 
 // kernelName is the name of a kernel in parts. Comparing the parts with a name does not
@@ -86,9 +86,9 @@ func change(l *driver.Launch, cfg *driver.LaunchConfig, args []arg) error {
 // threads is the number of threads per block that the kernel sources assume.
 const threads = 256
 
-// cover returns a grid for the given number of busy threads, up to 2^31-1 blocks. If there is more
-// work, each thread loops. With little work per thread, this is up to 10 % faster on an H200 than a
-// grid of the size of the device whose threads loop.
+// cover returns a grid with at least the given number of threads, but not more than 2^31-1 blocks.
+// If there is more work, each thread loops. If each thread has little work, such a grid is up to 10
+// % faster on an H200 than a grid that only fills the device and whose threads loop.
 func cover(busy uint64) driver.LaunchConfig {
 	blocks := min(max(1, (busy+threads-1)/threads), math.MaxInt32)
 	return driver.LaunchConfig{Grid: driver.D1(int(blocks)), Block: driver.D1(threads)}
@@ -109,7 +109,7 @@ type arg struct {
 	mem  *operand
 	mode driver.AccessMode // how the kernel accesses mem
 	kind elementType       // type of a number; noType for a null pointer
-	bits uint64            // bits of a number
+	bits uint64            // bits of the number
 	copy *Strided
 }
 

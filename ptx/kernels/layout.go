@@ -36,7 +36,8 @@ func (l Layout) Permute(order ...int) Layout {
 	return p
 }
 
-// reach returns the part of an operand that an array with this layout and the given shape occupies.
+// reach returns the part of an operand's memory that an array with this layout and the given shape
+// occupies.
 func (l Layout) reach(o operand, shape []int) (operand, error) {
 	if len(l.Strides) != len(shape) {
 		return o, invalid("%s has %d strides, but the shape has %d dimensions", o.name, len(l.Strides), len(shape))

@@ -12,8 +12,9 @@ import (
 )
 
 // On devices with clusters, a cluster of blocks shares a row that is too long for one block. The
-// cluster has the fewest blocks that can hold the row. Results must be correct for any number and
-// size of clusters. Some sizes hold the rows in registers, others read them twice.
+// cluster has the fewest blocks that can hold the row. Results must be correct for any number of
+// clusters of any size. Clusters of some sizes hold the rows in registers, and others read them
+// twice.
 func TestClustersOfAnySizeAndNumber(t *testing.T) {
 	each(t, func(k *kit) {
 		clusters[float32](k, 16512)
@@ -60,8 +61,8 @@ func TestLongRowsHaveAsFewBlocksAsHoldThem(t *testing.T) {
 	gputest.OnEmulator(t, emulator.Config{ComputeCapability: [2]int{9, 0}}, func(t *testing.T, c *driver.Context) {
 		k := newKit(t, c)
 		blocksOf[float32](k, []longRow{
-			{16388, 2, 288}, {32768, 2, 512}, {32772, 4, 288}, {65540, 8, 288}, {131072, 8, 512}, // in registers
-			{16389, 1, 288}, {32769, 2, 288}, {100003, 4, 416}, {131076, 8, 288}, {1 << 20, 8, 512}, // read twice
+			{16388, 2, 288}, {32768, 2, 512}, {32772, 4, 288}, {65540, 8, 288}, {131072, 8, 512}, // rows that are held in registers
+			{16389, 1, 288}, {32769, 2, 288}, {100003, 4, 416}, {131076, 8, 288}, {1 << 20, 8, 512}, // rows that are read twice
 		})
 		blocksOf[kernels.BF16](k, []longRow{{16392, 1, 288}, {32768, 1, 512}, {90000, 8, 192}, {131072, 4, 512}, {1 << 18, 8, 512}, {16385, 1, 160}})
 	})
@@ -81,7 +82,7 @@ func blocksOf[T kernels.NetFloat](k *kit, list []longRow) {
 	}
 }
 
-// Operations on long rows must work on a part of a device that has no room for a cluster.
+// Operations on long rows must also work on a part of a device that has no room for a cluster.
 func TestLongRowsWhereNoClusterHasRoom(t *testing.T) {
 	gputest.OnEmulator(t, emulator.Config{ComputeCapability: [2]int{9, 0}, Multiprocessors: 1}, func(t *testing.T, c *driver.Context) {
 		k := newKit(t, c)

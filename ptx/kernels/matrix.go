@@ -29,8 +29,8 @@ func (m Matrix[T]) operand(name string) box {
 	return boxOf(name, m.Mem, shape{layers: 1, rows: m.Rows, cols: m.Cols, pitch: pitch})
 }
 
-// shape describes layers of rows of columns. pitch is the distance from one row to the
-// next, and layer from one layer to the next, in elements.
+// shape describes layers that consist of rows. pitch is the distance from one row to the next, and
+// layer is the distance from one layer to the next, both in elements.
 type shape struct {
 	layers, rows, cols int
 	layer, pitch       int
@@ -58,15 +58,15 @@ func (s shape) check() error {
 	return nil
 }
 
-// extent returns the number of elements from the first to the last, inclusive. It returns
-// false if the number is too large.
+// extent returns the number of elements from the first to the last element of the shape, both
+// included. It returns false if the number is too large.
 func (s shape) extent() (n int, ok bool) {
 	if s.layers == 0 || s.rows == 0 || s.cols == 0 {
 		return 0, true
 	}
 	a, okA := times(s.layers-1, s.layer)
 	b, okB := times(s.rows-1, s.pitch)
-	const most = math.MaxInt/2 + 1 // a sum of two numbers below half of it, plus one, does not overflow
+	const most = math.MaxInt/2 + 1 // half of the largest int, plus one: the sum of two numbers below this limit does not overflow
 	return a + b + s.cols, okA && okB && a < most/2 && b < most/2 && s.cols < most
 }
 
@@ -120,8 +120,7 @@ func (b box) access() driver.Access {
 	return a
 }
 
-// boxInPlace checks that a source is exactly the destination or shares no element with
-// it.
+// boxInPlace checks that the source either equals the destination or shares no element with it.
 func boxInPlace(dst, src box) error {
 	if src.addr == dst.addr && src.size == dst.size && src.shape == dst.shape {
 		return nil

@@ -27,8 +27,8 @@ func half[T kernels.Element](f float64) float64 {
 
 type layout struct {
 	rows, cols int
-	skip       int // elements before the matrix
-	gap        int // elements between rows
+	skip       int // number of elements before the matrix
+	gap        int // number of elements between rows
 }
 
 func (l layout) String() string {

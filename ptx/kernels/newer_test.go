@@ -73,7 +73,7 @@ func TestEachTextGivesTheSameBits(t *testing.T) {
 	on(t, func(k *kit, capability [2]int) {
 		src := device(k, 1, elements[kernels.BF16](random(5*1003, 30)))
 		got := [][]kernels.BF16{}
-		for _, skip := range []int{1, 2} { // src and dst with the same and with different alignment
+		for _, skip := range []int{1, 2} { // src and dst have the same alignment first, and then different alignments
 			dst := device(k, skip, make([]kernels.BF16, 5*1003))
 			to, from := kernels.MatrixOf(dst, 5, 1003), kernels.MatrixOf(src, 5, 1003)
 			k.run(kernels.Softmax(to, from, 0.5))

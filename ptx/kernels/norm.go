@@ -35,8 +35,8 @@ func RMSNorm[T NetFloat](dst, src Matrix[T], weight driver.MemoryOf[T], eps floa
 // element per column. A nil weight means ones, and a nil bias means zeros. Both matrices must have
 // the same rows and columns. dst may be src.
 //
-// The error of an element before rounding to T is at most 2e-6 times the sum of |bias|,
-// |weight| and |dst|. If the mean is larger than the standard deviation, add
+// The error of an element before rounding to T is at most 2e-6 times the sum of |bias|, |weight|
+// and |dst|. If the mean is larger than the standard deviation, the bound increases by
 // 2e-7·|weight·mean|/deviation.
 //
 // Rows are read once or twice as with [Softmax]. Arguments: 0 dst, 1 src, 2 weight, 3

@@ -121,8 +121,8 @@ func (n *normed[T]) check(k *kit, name string, op *driver.Launch, moments func(r
 	}
 }
 
-// A row with a mean far from 0 must keep its precision. A variance computed from sums of
-// squares would lose its digits.
+// The results for a row with a mean far from 0 must be precise. If the variance were computed from
+// a sum of squares, its digits would be lost.
 func TestLayerNormOfRowsFarFromZero(t *testing.T) {
 	each(t, func(k *kit) {
 		for _, l := range []layout{{3, 1000, 0, 0}, {3, 1001, 1, 0}, {1, 17408, 0, 0}} {

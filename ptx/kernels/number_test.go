@@ -7,7 +7,7 @@ import (
 	"github.com/purecuda/cuda/ptx/num"
 )
 
-// number returns an element's value as a float64, exact except for large 64-bit
+// number returns an element's value as a float64. The result is exact except for large 64-bit
 // integers.
 func number[T kernels.Element](v T) float64 {
 	switch v := any(v).(type) {

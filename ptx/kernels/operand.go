@@ -10,12 +10,12 @@ import (
 type operand struct {
 	name string
 	mem  driver.View[byte]
-	n    uint64 // elements
+	n    uint64 // number of elements
 	size uintptr
 	err  error
-	none bool // whether there is no memory, which some operations permit
+	none bool // there is no memory, which some operations permit
 
-	addr, bytes uint64 // address and size in bytes of the part that is compared with other operands
+	addr, bytes uint64 // address and size in bytes of the part of the memory that is compared with other operands
 }
 
 // operandOf checks one operand. The memory must not be nil or closed, and its address must be a
@@ -70,7 +70,7 @@ func sameLength(first operand, others ...operand) error {
 	return nil
 }
 
-// inPlace checks that each source is exactly the destination or does not overlap it.
+// inPlace checks that each source either equals the destination or does not overlap it.
 func inPlace(dst operand, sources ...operand) error {
 	for _, s := range sources {
 		if s.addr == dst.addr && s.bytes == dst.bytes && s.size == dst.size {
@@ -96,8 +96,8 @@ func apart(dst operand, sources ...operand) error {
 	return nil
 }
 
-// elementwiseOf checks operands that must have the length of the destination and are read
-// element by element.
+// elementwiseOf checks operands that are read element by element and must have the same length as
+// the destination.
 func elementwiseOf(dst operand, sources ...operand) error {
 	if err := sameLength(dst, sources...); err != nil {
 		return err

@@ -34,9 +34,9 @@ var sums = []string{
 // it is about one for each 16 packs, from 2 to 256. In practice the error is much
 // smaller.
 //
-// work may be nil: see [Workspace]. Arguments: 0 dst, 1 src, 2 rows (uint64, 1 here), 3
-// columns (uint64), 4 pitch (uint64), 5 parts (uint32) and 6 the workspace. Do not change
-// arguments 5 and 6. The number of rows may be reduced.
+// work may be nil: see [Workspace]. Arguments: 0 dst, 1 src, 2 rows (uint64, 1 here), 3 columns
+// (uint64), 4 pitch (uint64), 5 parts (uint32) and 6 the workspace. Do not change arguments 5 and
+// 6. The number of rows (argument 2) may be reduced.
 func Sum[S Accumulator, T Element](dst driver.MemoryOf[S], src driver.MemoryOf[T], work *Workspace, again ...*driver.Launch) (*driver.Launch, error) {
 	return SumRows(dst, oneRow(src), work, again...)
 }
@@ -78,7 +78,7 @@ var (
 	argmaxSource  = source(launchers.ArgmaxModule)
 )
 
-// Ordered lists the types whose elements can be compared.
+// Ordered lists the types whose values can be compared by size.
 type Ordered interface {
 	float32 | F16 | BF16 | float64 | int32 | int64
 }
@@ -130,7 +130,7 @@ func ArgmaxRows[T Ordered](dst driver.MemoryOf[int64], src Matrix[T], work *Work
 // reduction is a launch of one of the kernels of reduce.cuh, with checked operands.
 type reduction struct {
 	source   source
-	op       string // for messages
+	op       string // name of the operation, for messages
 	kernel   kernelName
 	dst, src box
 	work     *Workspace
@@ -177,8 +177,8 @@ func (r *reduction) prepare() (*driver.Launch, error) {
 	return l, nil
 }
 
-// check returns an error if an operand is invalid, if dst does not have one element for each row,
-// or if dst overlaps src.
+// check returns an error in these cases: an operand is invalid, dst does not have one element for
+// each row, or dst overlaps src.
 func (r *reduction) check() error {
 	if err := usable(r.dst.operand, r.src.operand); err != nil {
 		return err
@@ -192,8 +192,9 @@ func (r *reduction) check() error {
 	return nil
 }
 
-// divide returns the number of threads in a team and the number of parts of a row. If rows are long
-// but too few to keep the device busy, each row is divided into several parts.
+// divide returns the number of threads in a team and the number of parts of a row. If the rows are
+// long, but there are too few of them to keep the device busy, each row is divided into several
+// parts.
 func (r *reduction) divide(multiprocessors, each uint64) (threads int, parts uint64) {
 	rows, cols := uint64(r.src.rows), uint64(r.src.cols)
 	if r.work != nil && 0 < rows && rows <= workRows {

@@ -220,8 +220,8 @@ var (
 	nansBF16 = floatsOf(num.BF16FromBits, 0xffc0, 0x7fc0, 0x7fff, 0xffff, 0x7f81, 0xffa5)
 )
 
-// Argmax must return the first NaN of a row. Neither the bits of any NaN nor preceding
-// numbers may change that.
+// Argmax must return the first NaN of a row. The result must not depend on the bits of the NaNs or
+// on numbers before the first NaN.
 func TestTheFirstNaNIsTheLargestWhateverItsBits(t *testing.T) {
 	each(t, func(k *kit) {
 		w := workspace(k)
@@ -262,7 +262,7 @@ func manyNaNs[T kernels.Ordered](k *kit, w *kernels.Workspace, nans []T) {
 					v[r*cols] = element[T](math.Inf(1))
 				}
 			}
-			for _, skip := range []int{0, 1} { // aligned data, then data off by one element
+			for _, skip := range []int{0, 1} { // first aligned data, then data that is off by one element
 				src := kernels.MatrixOf(device(k, skip, v), rows, cols)
 				dst := alloc[int64](k, rows)
 				for _, w := range []*kernels.Workspace{nil, w} {
@@ -348,7 +348,7 @@ func TestReductionsInAGraphAreTheSameEachTime(t *testing.T) {
 	})
 }
 
-// An operation created for many rows and columns must work on fewer.
+// An operation created for many rows and columns must also work on fewer rows and columns.
 func TestReductionsOfFewerRowsAndColumns(t *testing.T) {
 	each(t, func(k *kit) {
 		w := workspace(k)

@@ -70,17 +70,16 @@ func RopeFrequencies(pairs int, base float64) []float32 {
 // The error of an element is at most 4e-7 times the length of its pair before rounding to
 // T, at any position.
 //
-// Arguments: 0 dst, 1 src, 2 positions, 3 frequencies, 4 tokens (uint64), 5 heads, 6 dim,
-// 7 pairs (uint32), 8 pitch of dst from token to token and 9 from head to head, 10 and 11
-// the same pitches of src (uint64), 12 pairing (uint32). It reads src, positions and
-// frequencies, and writes dst.
+// Arguments: 0 dst, 1 src, 2 positions, 3 frequencies, 4 tokens (uint64), 5 heads, 6 dim, 7 pairs
+// (uint32), 8 token pitch of dst, 9 head pitch of dst, 10 token pitch of src, 11 head pitch of src
+// (uint64), 12 pairing (uint32). It reads src, positions and frequencies, and writes dst.
 func Rope[T NetFloat](dst, src Heads[T], positions driver.MemoryOf[int32], frequencies driver.MemoryOf[float32], pairing Pairing, again ...*driver.Launch) (*driver.Launch, error) {
 	d, s := dst.operand("dst"), src.operand("src")
 	p, f := operandOf("positions", positions), operandOf("frequencies", frequencies)
 	if err := ropeOperands(d, s, p, f, pairing); err != nil {
 		return nil, opError("rope", err)
 	}
-	const together = 4 // heads per thread, as in rope.cu
+	const together = 4 // number of heads per thread, as in rope.cu
 	busy := uint64(d.layers) * uint64((d.rows+together-1)/together) * max(f.n, 1)
 	m := maker{ropeSource, d.mem.Context(), kernelName{"rope_", typeName[T]()}, reused(again)}
 	l, err := m.elementwise(busy, 1,

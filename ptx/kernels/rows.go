@@ -30,9 +30,9 @@ func team(cols, each uint64, most int) int {
 	return warp * int(min((threads+warp-1)/warp, uint64(most)/warp))
 }
 
-// teamFor is team for threads that process a row in steps of "step" elements. If there
-// are enough rows to fill the device, teams are small and each thread takes several
-// steps. Small teams lower the cost of combining the results of the threads.
+// teamFor is like team, but for threads that process a row in steps of "step" elements. If there
+// are enough rows to fill the device, teams are small and each thread takes several steps. Small
+// teams lower the cost of combining the results of the threads.
 func teamFor(multiprocessors, rows, cols, step uint64) int {
 	if rows < multiprocessors*manyRows {
 		return team(cols, step, mostTeam)
@@ -68,8 +68,8 @@ func deal(rows uint64, team int) driver.LaunchConfig {
 	}
 }
 
-// inTurns returns a launch with fewer blocks, each of which processes several rows in
-// turn. For short rows or large blocks, starting a block costs more than another turn.
+// inTurns returns a launch with fewer blocks, each of which processes several rows in turn. If the
+// rows are short or the blocks are large, starting another block costs more than another turn.
 func inTurns(cfg driver.LaunchConfig, multiprocessors uint64) driver.LaunchConfig {
 	cfg.Grid.X = uint32(min(uint64(cfg.Grid.X), multiprocessors*turnsOf))
 	return cfg
@@ -86,9 +86,9 @@ const (
 	inRegistersShort = 8
 )
 
-// longEach is the number of long rows that each multiprocessor processes at a time. They
-// are read twice. With fewer rows, more of each stays in the cache, so the number is only
-// large enough to keep the device busy.
+// longEach is the number of long rows that each multiprocessor processes at a time. Long rows are
+// read twice. With fewer rows in progress, a larger part of each row stays in the cache. Therefore
+// longEach is only just large enough to keep the device busy.
 const longEach = 2
 
 // rowwise is an operation that computes each row of dst from the same row of src. If a team can
@@ -97,7 +97,7 @@ type rowwise struct {
 	source   source
 	kernel   kernelName
 	dst, src box
-	columns  [2]operand // operands with one element per column, if present
+	columns  [2]operand // operands that have one element per column, if present
 	long     *newer     // variants for rows that are too long for one block
 	again    *driver.Launch
 }
@@ -143,8 +143,8 @@ func (r *rowwise) team(cols uint64) int {
 	packs := 4 * pack(r.dst.size)
 	switch {
 	case r.packed() && cols <= packs*warp:
-		// If a row fits in one cache line, each thread processes fewer elements, so that
-		// several threads read the line at once.
+		// If a row fits in one cache line, each thread processes fewer elements, so that more
+		// threads read the line at the same time.
 		line := lineBytes / uint64(r.dst.size)
 		return max(team(cols, packs, warp), team(min(cols, line), packs/2, warp))
 	case r.packed():
@@ -174,7 +174,7 @@ func (r *rowwise) packed() bool {
 		}
 	}
 	for i := range r.columns {
-		if r.columns[i].addr%16 != 0 { // 0 for none
+		if r.columns[i].addr%16 != 0 { // an absent operand has address 0
 			return false
 		}
 	}
@@ -190,11 +190,11 @@ const (
 	residentThreads  = 1024
 )
 
-// clusterTurns is the number of clusters to launch for each cluster that can run at a
-// time. With only one, all clusters would read at the same time and then all write.
+// clusterTurns is the number of clusters to launch for each cluster that can run at a time. With
+// only one, all clusters would first read at the same time and then write at the same time.
 const clusterTurns = 16
 
-// prepareClusters is prepare for rows that are too long for a block. It returns nil if
+// prepareClusters is like prepare, but for rows that are too long for a block. It returns nil if
 // the device has no room for a cluster.
 func (r *rowwise) prepareClusters(m *maker, args []arg) (*driver.Launch, error) {
 	cfg, turns := r.cluster()
@@ -210,10 +210,10 @@ func (r *rowwise) prepareClusters(m *maker, args []arg) (*driver.Launch, error) 
 	return l, l.SetConfig(cfg)
 }
 
-// cluster returns a launch of one cluster, and the number of clusters to launch for each that can
-// run at a time. Rows that do not fit in registers are read twice, the second time from the cache.
-// The cache holds more of each row if fewer rows are in progress. For such rows, clusters are
-// launched only once, and each does more work.
+// cluster returns a launch of one cluster, and the number of clusters to launch for each cluster
+// that can run at the same time. Rows that do not fit in registers are read twice, the second time
+// from the cache. The cache holds more of each row if fewer rows are in progress. For such rows,
+// only as many clusters are launched as can run at the same time, and each cluster does more work.
 func (r *rowwise) cluster() (cfg driver.LaunchConfig, turns int) {
 	each := packsInRegisters * pack(r.dst.size)
 	turns = clusterTurns

@@ -8,8 +8,8 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
-// If there are more rows than a grid has teams, each team must process several rows. The test
-// reduces the grids of the operations to force this.
+// If there are more rows than a grid has teams, each team must process several rows. To force this,
+// the test reduces the operations' grids.
 func TestAGridOfAnySizeDoesAllRows(t *testing.T) {
 	each(t, func(k *kit) {
 		const rows, cols = 300, 64
@@ -51,8 +51,8 @@ func TestAGridOfAnySizeDoesAllRows(t *testing.T) {
 	})
 }
 
-// In rows as short as a cache line, each thread must process two packs, in longer rows
-// four.
+// In rows that are at most as long as a cache line, each thread must process two packs. In longer
+// rows, each thread must process four.
 func TestThreadsOfShortRows(t *testing.T) {
 	each(t, func(k *kit) {
 		teams := map[int]uint32{8: 1, 16: 1, 32: 2, 64: 4, 96: 4, 128: 4, 192: 8, 256: 8, 1024: 32}

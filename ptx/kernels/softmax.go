@@ -13,14 +13,14 @@ type NetFloat interface {
 	float32 | F16 | BF16
 }
 
-// Softmax returns the operation that sets each row of dst to the softmax of scale times
-// the row of src: exp(scale*x - m) divided by the row's sum of these, where m is the
-// row's largest scale*x. Both matrices must have the same rows and columns. dst may be
-// src.
+// Softmax returns the operation that sets each row of dst to the softmax of scale times the row of
+// src. Each element x becomes exp(scale*x - m) divided by the sum of these exponentials over the
+// row, where m is the row's largest scale*x. Both matrices must have the same rows and columns. dst
+// may be src.
 //
-// The relative error of an element before rounding to T is at most 1e-6 + 6e-8·|scale*x -
-// m|, or 1e-6 + 1.5e-7·|scale*x - m| for 16 bits. Results below 2e-38 may be 0. A row
-// that contains NaN or +Inf, or only -Inf, becomes NaN. In other rows, an element of -Inf
+// The relative error of an element before rounding to T is at most 1e-6 + 6e-8·|scale*x - m|, or
+// 1e-6 + 1.5e-7·|scale*x - m| for the 16-bit types. Results below 2e-38 may be 0. A row that
+// contains NaN or +Inf, or only -Inf, becomes a row of NaNs. In other rows, an element of -Inf
 // becomes 0.
 //
 // Rows that begin and end at multiples of 16 bytes are read once if they have at most

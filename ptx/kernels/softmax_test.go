@@ -30,7 +30,8 @@ func softmaxes[T kernels.NetFloat](k *kit) {
 		k.run(kernels.Softmax(s.device, s.device, 1)) // in place
 		apart := d.read()
 		for i, got := range s.read() {
-			// The alignment of a row determines the order of the additions.
+			// The results may differ slightly, because the alignment of a row determines the order
+			// of the additions.
 			if want := apart[i]; !near[T](got, want, 4e-6*want+half[T](want)) {
 				k.Errorf("%T, %v: in place element %d is %v, apart %v", *new(T), l, i, got, want)
 				break
@@ -77,8 +78,8 @@ func softmax(row []float64, scale float64) (out, args []float64) {
 	return out, args
 }
 
-// Rows with special numbers must be correct if they are held in registers, too long for
-// that, or unaligned.
+// Rows with special numbers must be correct whether they are held in registers, too long for
+// registers, or unaligned.
 func TestSoftmaxOfSpecialNumbers(t *testing.T) {
 	each(t, func(k *kit) {
 		for _, scale := range []float64{0.75, -0.75, 0} {

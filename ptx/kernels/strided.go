@@ -25,7 +25,7 @@ type Strided struct {
 	ToStride, FromStride [MaxDims]int64
 }
 
-var _ = launchers.Strided(Strided{}) // the kernel's parameter
+var _ = launchers.Strided(Strided{}) // the type of the kernel's parameter
 
 // StridedCopy returns the operation that copies an array of the given shape from its
 // layout in src to its layout in dst. The copy can be a transposition, a slice, a
@@ -49,8 +49,8 @@ func StridedCopy[T Element](dst driver.MemoryOf[T], to Layout, src driver.Memory
 	return l, nil
 }
 
-// NewStrided returns the [Strided] argument of a [StridedCopy], for changing the argument
-// later. Every element must lie within the memory, and no two elements may have the same
+// NewStrided returns the [Strided] argument of a [StridedCopy], which can be used to change the
+// argument later. Every element must lie within the memory, and no two elements may have the same
 // position in dst.
 func NewStrided[T Element](dst driver.MemoryOf[T], to Layout, src driver.MemoryOf[T], from Layout, shape ...int) (Strided, error) {
 	return stridedOf(operandOf("dst", dst), to, operandOf("src", src), from, shape)
@@ -115,8 +115,8 @@ func merged(dims []dim) ([]dim, error) {
 
 func (d dim) inOnePiece() bool { return d.to == 1 && d.from == 1 }
 
-// newStrided converts elements to bytes. If the last dimension is contiguous, each run
-// covers it.
+// newStrided converts extents and strides from elements to bytes. If the last dimension is
+// contiguous, each run covers that dimension.
 func newStrided(size int64, to, from int, dims []dim) Strided {
 	s := Strided{Runs: 1, Run: uint64(size), To: int64(to) * size, From: int64(from) * size}
 	for i := range s.Extent {

@@ -37,7 +37,7 @@ func walk(shape []int, to, from kernels.Layout, f func(to, from int)) {
 	}
 }
 
-// strides compares a copy by a kernel with a copy on the host.
+// strides compares a copy that a kernel makes with a copy made on the host.
 func strides[T kernels.Element](k *kit, skip, size int, shape []int, to, from kernels.Layout) {
 	k.Helper()
 	values, want := make([]T, size), make([]T, size)
@@ -96,7 +96,7 @@ func TestStridedCopyOverLargeStrides(t *testing.T) {
 	})
 }
 
-// A graph node must keep the shape and strides of its copy. Later changes to them must
+// A graph node must keep the shape and strides of its copy. Later changes to the host's values must
 // not affect replays.
 func TestStridedCopyKeepsItsShapeInAGraph(t *testing.T) {
 	each(t, func(k *kit) {

@@ -15,9 +15,9 @@ func tile(size uintptr) uint64 {
 	return 64
 }
 
-// Transpose returns the operation that transposes matrices. src contains the given number
-// of batches, each a matrix of rows and columns without gaps. The operation writes each
-// matrix to dst with rows and columns exchanged. dst and src must not overlap.
+// Transpose returns the operation that transposes matrices. src contains the given number of
+// batches, each a matrix of rows and columns without gaps. The operation writes each matrix to dst
+// with its rows and columns exchanged. dst and src must not overlap.
 //
 // Arguments: 0 dst, 1 src, 2 batches, 3 rows, 4 columns (uint64). It reads src and writes
 // dst.

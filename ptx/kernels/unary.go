@@ -19,10 +19,10 @@ func unarySource(typ string) source {
 
 // Neg returns the operation dst[i] = -src[i].
 //
-// In all operations with one operand, dst and src must have the same length and may be
-// the same memory. Errors are in units in the last place (ulp) of the exact result. The
-// 16-bit types are computed in float32 and then rounded, which adds 0.5 ulp of the type
-// to the error for float32.
+// In all operations with one operand, dst and src must have the same length and may be the same
+// memory. Errors are stated in units in the last place (ulp) of the exact result. Values of 16-bit
+// types are computed in float32 and then rounded. This adds 0.5 ulp of the 16-bit type to the error
+// for float32.
 //
 // Arguments: 0 dst, 1 number of elements (uint64), 2 src. It reads src and writes dst.
 func Neg[T Float](dst, src driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
@@ -49,8 +49,9 @@ func GELU[T Float](dst, src driver.MemoryOf[T], again ...*driver.Launch) (*drive
 }
 
 // GELUTanh returns the usual approximation of [GELU], 0.5·x·(1 + tanh u) with u = √(2/π)·(x +
-// 0.044715·x³). Its error is at most 8 ulp. For negative x, add up to 4 ulp per unit of |u|,
-// because the result is exponential in u. It takes the same operands and arguments as [Neg].
+// 0.044715·x³). Its error is at most 8 ulp. For negative x, the bound increases by up to 4 ulp per
+// unit of |u|, because the result is exponential in u. It takes the same operands and arguments as
+// [Neg].
 func GELUTanh[T Float](dst, src driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	return unary("gelutanh", again, dst, src)
 }

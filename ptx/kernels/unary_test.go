@@ -41,8 +41,8 @@ func geluTanh(x float64) float64 { return x / (1 + math.Exp(-geluArgument(x))) }
 func geluArgument(x float64) float64 { return 2 * math.Sqrt(2/math.Pi) * (x + 0.044715*x*x*x) }
 
 // inArgument returns the additional permitted error for float64, in units in the last place. The
-// float64 reference rounds a square of x before it calls exp, and exp multiplies that error by
-// about x².
+// float64 reference rounds the square of x before it calls exp, and exp multiplies the relative
+// rounding error by about x².
 func inArgument[T kernels.Float](x float64) float64 {
 	if _, wide := any(*new(T)).(float64); wide && x < 0 {
 		return x * x
@@ -121,8 +121,8 @@ func (f *function[T]) check(k *kit, in T, got float64) {
 	}
 }
 
-// vanishes reports whether a result of 0 is acceptable for x. The true result is then tiny, and
-// exp(-x) may overflow.
+// vanishes reports whether a result of 0 is acceptable for x. This is the case if the true result
+// is tiny and exp(-x) may overflow.
 func (f *function[T]) vanishes(x float64) bool {
 	switch f.name {
 	case "silu", "sigmoid", "gelu tanh":

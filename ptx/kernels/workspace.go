@@ -7,8 +7,8 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// The layout of a workspace, as in reduce.cuh: a counter for each row, then 16 bytes for
-// each part.
+// The layout of a workspace, which must match reduce.cuh: first a counter for each row, then 16
+// bytes for each part.
 const (
 	workRows  = 1024
 	workParts = 4096
@@ -21,7 +21,7 @@ const (
 //
 // Operations that share a workspace must not run at the same time. They declare their access to it.
 // A graph that derives its edges therefore orders them, and Check reports unordered operations. An
-// operation restores the state of the workspace and can be repeated.
+// operation restores the initial state of the workspace, so it can be repeated.
 type Workspace struct {
 	mem *driver.Buffer[uint64]
 }
@@ -55,7 +55,7 @@ func (w *Workspace) operand() operand {
 	return operandOf("workspace", w.mem)
 }
 
-// closing closes an object after a failure. It returns both errors.
+// closing closes an object after a failure. It returns err joined with the error from closing.
 func closing(err error, made interface{ Close() error }) error {
 	return errors.Join(err, made.Close())
 }
