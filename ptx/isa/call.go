@@ -36,8 +36,8 @@ func callRule(c *checker, _ *Form, _ *match, in *ptx.Instr) string {
 // unknownCallee marks a call whose signature the text does not contain.
 const unknownCallee = "-"
 
-// variadic reports whether the arguments omit the last parameter. Only an array without a
-// size may be omitted.
+// variadic reports whether a call with the given number of arguments omits the last parameter. Only
+// an array without a size may be omitted.
 func variadic(params []*ptx.Variable, given int) bool {
 	n := len(params)
 	return n > 0 && given == n-1 && len(params[n-1].Dims) > 0 && params[n-1].Dims[0] == ptx.Unsized
@@ -76,7 +76,7 @@ func (c *checker) callee(call ptx.Call) (rets, params []*ptx.Variable, problem s
 		if f := c.targets[call.Table]; f != nil {
 			return f.Return, f.Params, ""
 		}
-		if v, _ := c.lookup(call.Table); v != nil { // an array of function addresses
+		if v, _ := c.lookup(call.Table); v != nil { // the table is an array of function addresses
 			return nil, nil, unknownCallee
 		}
 		return nil, nil, call.Table + " is not the label of a .callprototype or .calltargets"

@@ -66,10 +66,10 @@ func Legal(op *ptx.Opcode, version ptx.Version, target string) error {
 }
 
 type text struct {
-	version int // 78 for 7.8
-	target  int // 90 for sm_90
+	version int // version times 10: 78 for 7.8
+	target  int // number of the target: 90 for sm_90
 	own     bool
-	name    string // the target's name
+	name    string // name of the target
 	lowest  bool   // the version is chosen by Lowest, so newer assemblers must accept it as well
 }
 
@@ -110,7 +110,7 @@ func (t *text) String() string {
 type checker struct {
 	text
 	file    string
-	arch    int // 90 for sm_90; 0 if unknown
+	arch    int // number of the architecture: 90 for sm_90; 0 if unknown
 	errs    Errors
 	opcodes map[*ptx.Opcode]*opcode
 	vars    map[string]*ptx.Variable
@@ -331,7 +331,7 @@ type misfit struct {
 	arg     int
 	why     reason
 	problem string
-	near    int // number of operands that fit; the form with the most is probably intended
+	near    int // number of operands that fit; the form with the largest number is probably the intended one
 	match   *match
 }
 

@@ -10,7 +10,7 @@ type directive struct {
 	need, until need
 	function    bool // allowed on .func
 	kernel      bool // allowed on .entry
-	positive    bool // its arguments must be positive
+	positive    bool // the arguments must be positive
 }
 
 var directives = map[string]directive{
@@ -76,7 +76,7 @@ func (c *checker) parameterBytes() int64 {
 	case manyParameters.met(&c.text):
 		return manyParameterBytes
 	case c.version < 15:
-		return 256 + 4096 // the limit of newer compilers; older compilers have a lower limit
+		return 256 + 4096 // limit of newer compilers; older compilers have a lower limit
 	}
 	return 4352
 }
@@ -139,8 +139,8 @@ func typeText(v *ptx.Variable) string {
 	return "." + v.Type.String()
 }
 
-// storable reports whether a variable or register in the space can have type t. If not, it reports
-// an error.
+// storable reports whether a variable or register in the given space can have type t. If not, it
+// reports an error.
 func (c *checker) storable(pos ptx.Pos, name string, t ptx.Type, space ptx.Space) bool {
 	switch t {
 	case ptx.Pred:

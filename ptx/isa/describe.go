@@ -73,10 +73,10 @@ func names(list []choice) []string {
 // Operand describes one operand of a form.
 type Operand struct {
 	Kind     string   // "result", "source", "register", "constant", "address", "predicate", "label", "nothing" (_) or "any"
-	Type     ptx.Type // NoType if the instruction's types determine it
-	Place    int      // index of the operand's type in Types; -1 if Type holds it
-	Wide     bool     // the operand is twice the size of that type
-	Count    int      // elements of a vector; 0 for a scalar, -1 if .v2, .v4 or .v8 determines the number
+	Type     ptx.Type // NoType if the types of the instruction determine it
+	Place    int      // index in Types of the operand's type; -1 if Type holds the type
+	Wide     bool     // the operand is twice the size of its type
+	Count    int      // number of elements of a vector; 0 for a scalar, -1 if .v2, .v4 or .v8 determines the number
 	Optional bool
 }
 
@@ -115,8 +115,8 @@ func (f *Form) Until() string {
 	return f.until.String()
 }
 
-// Later returns the modifiers and types that were added after the form, each with its
-// requirements: ".cluster: PTX 7.8 and sm_90".
+// Later returns the modifiers and types that were added after the form, each with its requirements,
+// such as ".cluster: PTX 7.8 and sm_90".
 func (f *Form) Later() []string {
 	if f == nil {
 		return nil

@@ -10,7 +10,7 @@ import (
 // env holds the registers and variables in scope at the current instruction.
 type env struct {
 	single map[string]entry
-	ranges []ranged // in declaration order
+	ranges []ranged // ranges in declaration order
 	mixed  int      // number of registers in single whose names could belong to a range
 	undo   []undo
 	depth  int32 // nesting depth of blocks
@@ -24,7 +24,7 @@ type entry struct {
 
 type regType struct {
 	typ    ptx.Type
-	vector int // 2, 4; 0 for a scalar
+	vector int // number of elements: 2 or 4; 0 for a scalar
 }
 
 type ranged struct {
@@ -132,8 +132,8 @@ func endsInDigit(name string) bool {
 	return c >= '0' && c <= '9'
 }
 
-// index parses the number of a register. If digits is not a number, it returns a number
-// that no register has.
+// index parses the number of a register. If digits is not a number, index returns a number that no
+// register has.
 func index(digits string) uint64 {
 	if digits[0] == '0' && len(digits) > 1 || len(digits) > 10 {
 		return math.MaxUint64

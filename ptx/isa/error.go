@@ -14,7 +14,7 @@ const maxErrors = 10_000
 // Error is one violation at a position in a module. NVIDIA's compiler would reject the
 // code there.
 type Error struct {
-	File    string // the module's name
+	File    string // name of the module
 	Pos     ptx.Pos
 	Problem string // the violation and the correct form
 }

@@ -13,7 +13,7 @@ import (
 // their modifiers and types.
 type Form struct {
 	name  string
-	sub   []string // modifiers at the start that are part of the name: "async", "bulk" of cp
+	sub   []string // modifiers at the start that are part of the name, such as "async" and "bulk" of cp
 	slots []slot
 	types [maxTypes][]choice
 	nType int
@@ -21,7 +21,7 @@ type Form struct {
 	need  need
 	until need // version and target that removed the form; zero if it still exists
 	rules []rule
-	vec   int // index of the slot with v2, v4, v8; -1 if there is none
+	vec   int // index of the slot for v2, v4 and v8; -1 if there is none
 	text  string
 }
 
@@ -42,16 +42,16 @@ type choice struct {
 
 // need is the .version and .target that introduced a feature.
 type need struct {
-	version int // 78 for 7.8
-	target  int // 90 for sm_90
+	version int // version times 10: 78 for 7.8
+	target  int // number of the target: 90 for sm_90
 	own     bool
 }
 
 func (n need) zero() bool { return n == need{} }
 
-// met reports whether a text with that version and target may use the feature. A feature of an
-// architecture-specific target (own) requires such a target, for example sm_90a, or any target with
-// a higher number.
+// met reports whether a text with that version and target may use the feature. If own is set, the
+// feature belongs to an architecture-specific target such as sm_90a. It then requires that target
+// or any target with a higher number.
 func (n need) met(t *text) bool {
 	return t.version >= n.version && t.target >= n.target && (!n.own || t.own || t.target > n.target)
 }
@@ -91,24 +91,24 @@ const (
 // arg is one operand of a form.
 type arg struct {
 	kind     argKind
-	typ      ptx.Type // the fixed type
-	slot     int8     // 1 to 4: the type comes from this type slot; 0: from typ
+	typ      ptx.Type // fixed type of the operand
+	slot     int8     // 1 to 4: number of the type slot that determines the type; 0: typ is the type
 	wide     bool     // twice the size of the slot's type
 	relaxed  bool     // ~ a wider register is allowed
 	optional bool     // ? the operand may be omitted
 	special  bool     // + a special register is allowed
 	symbol   bool     // & the address of a variable or function is allowed
-	signed   bool     // && as &, also for a signed 64-bit type
+	signed   bool     // && like &, but also for a signed 64-bit type
 	sink     bool     // _ is allowed as the operand
-	not      bool     // ! on a predicate
+	not      bool     // ! a predicate may be negated
 	pair     bool     // | a predicate may follow the operand: a|p
 	pairs    bool     // ^ a predicate must follow the operand: a|p
 	vecs     bool     // *v: a vector whose length the .v modifier specifies
 	count    int8     // *n: a vector of n elements; 0: a scalar
-	neg      bool     // - may be negated
+	neg      bool     // - the operand may be negated
 	selector byte     // =1, =2, =4: a byte or half selector is allowed, as in video instructions
 	multiple int64    // %16: a constant must be a multiple of this number
-	address  int8     // index among the address operands of the form
+	address  int8     // index of this operand among the address operands of the form
 	exact    bool     // constants among registers in a vector must have exactly the type's size
 	number   bool     // # packed registers are not allowed
 	low, hi  int64    // bounds of a constant, if any

@@ -18,8 +18,7 @@ func check(t *testing.T, text string) error {
 	return isa.Check(m)
 }
 
-// Check must accept every instruction form that drivers and the assembler are known to
-// accept.
+// Check must accept every instruction form that drivers and NVIDIA's assembler are known to accept.
 func TestEveryKnownInstructionIsAccepted(t *testing.T) {
 	for _, p := range ptxtest.Instructions() {
 		bad := 0

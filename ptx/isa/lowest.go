@@ -34,8 +34,8 @@ func Lowest(m *ptx.Module) (ptx.Version, ptx.Target, error) {
 // firstTarget is the lower limit of the target for a module that does not specify one.
 const firstTarget = 52
 
-// header returns the .version and .target that meet n. In the target list, the architecture
-// precedes the old targets, which are not architectures.
+// header returns the .version and .target that meet n. In the returned list, the architecture
+// precedes the names in old, which are not architectures.
 func (n need) header(old []string) (ptx.Version, []string) {
 	t := ptx.Target{Major: n.target / 10, Minor: n.target % 10}
 	if n.own {
@@ -89,8 +89,8 @@ func (m *match) requires(op *ptx.Opcode) need {
 	return n
 }
 
-// leastLate returns the rule with the lowest requirements among those that require a newer version
-// or target.
+// Among the rules that require a newer version or target, leastLate returns the one with the lowest
+// requirements.
 func (o *opcode) leastLate(op *ptx.Opcode) *match {
 	best, least := &o.late[0], o.late[0].requires(op)
 	for i := range o.late[1:] {

@@ -14,7 +14,7 @@ type opcode struct {
 	problem string  // error in the name, the modifiers or the types
 	matches []match // rules that fit the modifiers
 	late    []match // rules that fit the modifiers but require a newer version or target
-	lacks   need    // requirements for the instruction to exist; set together with problem
+	lacks   need    // requirements that the instruction needs to exist; set together with problem
 }
 
 // match is a rule that fits a spelling.
@@ -26,7 +26,7 @@ type match struct {
 	spaces int
 }
 
-// narrow contains the instruction types that no register can have.
+// narrow contains the types that instructions can have but registers cannot.
 var narrow = map[string]bool{
 	"b1": true, "u1": true, "s4": true, "u4": true, "s2": true, "u2": true, "b1024": true,
 	"e2m1": true, "e2m3": true, "e3m2": true, "ue8m0": true, "ue4m3": true,
@@ -200,7 +200,7 @@ func hasChoice(list []choice, name string) bool {
 	return false
 }
 
-// each calls visit for the choice that each modifier of the opcode corresponds to: an alternative
+// For each modifier of the opcode, each calls visit with the corresponding choice: an alternative
 // of a slot, a type, or an entry of everywhere or idle.
 func (m *match) each(op *ptx.Opcode, visit func(c *choice)) {
 	f := m.form
@@ -307,7 +307,7 @@ func named(op *ptx.Opcode, all []*Form) (name string, mods []string, some []*For
 	return strings.Join(append([]string{op.Name}, op.Mods[:longest]...), "."), op.Mods[longest:], some
 }
 
-// strangers returns the first modifier or type that occurs in none of the forms, or "".
+// strangers returns the first modifier or type that does not occur in any of the forms, or "".
 func strangers(mods []string, some []*Form) string {
 next:
 	for _, mod := range mods {

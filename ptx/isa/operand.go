@@ -217,7 +217,7 @@ func (c *checker) constant(a *arg, t ptx.Type, o *ptx.Imm) reason {
 			return floatAsInt
 		}
 		return fine
-	case t == ptx.E4M3x2 || t == ptx.E5M2x2: // 16 bits
+	case t == ptx.E4M3x2 || t == ptx.E5M2x2: // both types have 16 bits
 		if o.IsFloat() {
 			return floatAsInt
 		}

@@ -53,7 +53,7 @@ func (c *checker) addressReg(b *ptx.Reg) reason {
 	return badAddress
 }
 
-// space checks that a variable's state space matches that of the instruction.
+// space checks that a variable is in the state space that the instruction accesses.
 func (c *checker) space(a *arg, m *match, name string) reason {
 	v, _ := c.lookup(name)
 	if v == nil {
@@ -86,8 +86,8 @@ func (c *checker) label(o ptx.Operand) reason {
 	return fine
 }
 
-// exists checks that the names in an operand are declared. It is used for operands that are not
-// checked otherwise.
+// exists checks that the names in an operand are declared. It is used for operands that no other
+// check covers.
 func (c *checker) exists(o ptx.Operand) reason {
 	switch o := o.(type) {
 	case *ptx.Reg:

@@ -6,7 +6,7 @@ import "github.com/purecuda/cuda/ptx"
 // any register has a bit type, so does the vector. Otherwise all registers must be integers, or all
 // must be floats.
 func (c *checker) elements(a *arg, t ptx.Type, v *ptx.Vec) reason {
-	var all ptx.Type // type of the vector
+	var all ptx.Type // common type of the elements so far
 	var exact, wide, ints bool
 	size := 0
 	for _, e := range v.Elems {

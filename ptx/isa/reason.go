@@ -17,21 +17,21 @@ const (
 	notSource          // neither a register nor a constant
 	floatAsInt         // a floating-point constant for an integer type
 	intAsFloat         // an integer constant for a floating-point type
-	special            // a special register, which only few instructions read
+	special            // a special register, which only a few instructions can read
 	specialLate        // a special register newer than the text's version or target
 	readOnly           // a special register as a destination
 	negated            // -r or !p where negation is not allowed
 	sinkHere           // _ where a value is read or a result must be stored
 	notAddress         // not an [address]
-	badAddress         // [f], [p]
+	badAddress         // an address such as [f] or [p]
 	otherSpace         // the variable is in another state space
-	absolute           // [8]: only in .local
+	absolute           // an absolute address such as [8], which is allowed only in .local
 	notConst           // a register where a constant is required
 	range_             // a constant out of bounds
 	vectorSize         // a vector of the wrong length
 	vectorHere         // {…} where a scalar is required
 	notVector          // a scalar where {…} is required
-	noComponent        // %v.x of a scalar
+	noComponent        // a component such as %v.x of a scalar
 	inputParam         // st.param to the function's own input parameter
 	noLabel            // a label that does not exist
 	notMultiple        // a constant that is not a multiple of the required number

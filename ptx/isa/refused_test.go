@@ -195,7 +195,7 @@ func TestDeclarationsAreChecked(t *testing.T) {
 		{".func f() { ret; }\n.func f() { ret; }", "function f is defined twice"},
 		{".reg .b32 %r;", "register %r is declared outside a function"},
 		{".func (.param .b32 r) f() { .reg .b32 %r; ld.param.b32 %r, [r]; ret; }", "r is the function's result, which it cannot read"},
-		// Ptxas mistakes a variable of a nested block for the parameter of the same name.
+		// Ptxas mistakes a variable in a nested block for the parameter with the same name.
 		{".func (.param .b32 r) f() { .reg .b32 %r; { .param .b32 r; ld.param.b32 %r, [r]; } ret; }", "r is the function's result, which it cannot read"},
 		{".func f(.param .b32 a) { .reg .b32 %r; { .param .b32 a; st.param.b32 [a], %r; } ret; }", "a is an input parameter, which the function cannot write"},
 		{".entry k(.param .b32 a) { .reg .b32 %r; { .param .b32 a; st.param.b32 [a], %r; } ret; }", "a is an input parameter, which the function cannot write"},
@@ -206,7 +206,7 @@ func TestDeclarationsAreChecked(t *testing.T) {
 	}
 	for _, text := range []string{
 		".func f() .noreturn { ret; }", ".extern .shared .b32 s[];\n.entry k() { .reg .b32 %r; mov.u32 %r, s; ret; }",
-		".shared .b8 s[60000];", ".shared .b8 s[60000];\n.entry k() { ret; }", // unused, so no memory
+		".shared .b8 s[60000];", ".shared .b8 s[60000];\n.entry k() { ret; }", // s is unused, so it takes no memory
 		".global .b32 g[] = {1, 2};", ".extern .global .b32 g;\n.visible .global .b32 g;", ".func f(.param .b8 v[]) { ret; }",
 		".func f();\n.func f() { ret; }",
 	} {

@@ -124,8 +124,8 @@ func loadRule(c *checker, _ *Form, m *match, in *ptx.Instr) string {
 	return ""
 }
 
-// anyNamed reports whether any parameter has the name. Ptxas mistakes a variable of a nested block
-// for a parameter of the same name.
+// anyNamed reports whether any parameter has the name. Ptxas mistakes a variable in a nested block
+// for a parameter with the same name.
 func anyNamed(params []*ptx.Variable, name string) bool {
 	return slices.ContainsFunc(params, func(v *ptx.Variable) bool { return v.Name == name })
 }
@@ -143,7 +143,7 @@ func atomicRule(c *checker, _ *Form, m *match, in *ptx.Instr) string {
 }
 
 // barrierRule checks constant operands: the barrier number must be from 0 to 15, and the number of
-// threads a multiple of 32. For arrive, the number of threads must not be 0.
+// threads must be a multiple of 32. For arrive, the number of threads must not be 0.
 func barrierRule(_ *checker, f *Form, m *match, in *ptx.Instr) string {
 	at := 0
 	if f.nType > 0 {
@@ -190,7 +190,7 @@ func cpAsync16Rule(_ *checker, f *Form, _ *match, in *ptx.Instr) string {
 }
 
 // sourceBytes limits the number of bytes that cp.async reads. The assembler accepts a constant for
-// this number even in forms that have a predicate in its place.
+// this number even in forms that have a predicate in that position.
 func sourceBytes(f *Form, in *ptx.Instr) string {
 	if len(in.Args) < 4 || f.args[3].kind != argPred && f.args[3].typ != ptx.U32 {
 		return ""
@@ -267,7 +267,7 @@ func (c *checker) labelOf(o ptx.Operand, kind labelKind, what string) string {
 
 // wgmmaRule checks the operands of a warpgroup matrix multiplication in order: the result
 // registers, the first factor (a descriptor or registers), the descriptor of the second factor, the
-// predicate, and the signs and layouts that the types allow.
+// predicate, and the signs and layouts, which depend on the types.
 func wgmmaRule(c *checker, _ *Form, m *match, in *ptx.Instr) string {
 	columns := 0
 	for _, mod := range in.Op.Mods {

@@ -8,8 +8,8 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// tensorModes contains the modes of tensor copies that differ in the number of coordinates. PTX 8.6
-// introduced them.
+// tensorModes contains the modes of tensor copies to which tensorRule does not apply, because their
+// number of coordinates follows other rules. PTX 8.6 introduced them.
 var tensorModes = []string{"tile::gather4", "tile::scatter4", "im2col::w", "im2col::w::128"}
 
 // tensorRule checks the coordinates of a tensor copy and the operands that its modifiers require:

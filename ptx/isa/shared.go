@@ -13,7 +13,8 @@ var sharedLimits = map[int]int64{
 	80: 164 << 10, 86: 100 << 10, 87: 164 << 10, 89: 164 << 10, 90: 164 << 10,
 }
 
-// The limit for architectures older than those in the table, and the maximum of all limits.
+// The limit for architectures that are older than those in the table, and the largest of all
+// limits.
 const (
 	oldShared  = 48 << 10
 	mostShared = 164 << 10

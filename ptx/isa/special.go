@@ -21,7 +21,7 @@ func (c *checker) specialReg(a *arg, t ptx.Type, o *ptx.Reg) reason {
 		return vectorHere
 	}
 	have := specialType(o)
-	if have == ptx.NoType { // known to the parser but missing in this table
+	if have == ptx.NoType { // the parser knows the register, but this table lacks it
 		return fine
 	}
 	if have == ptx.Pred || t == ptx.Pred {

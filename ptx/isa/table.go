@@ -9,15 +9,14 @@ import (
 //
 //	names ; modifiers ; operands ; version/target ; rules
 //
-// Modifiers: a|b is a place for one of two modifiers, [a|b] an optional place, T=… a
-// place for a type. The types of an instruction have a fixed order, modifiers do not. $x
-// refers to a list below. a@7.8/90 requires PTX 7.8 and sm_90. …/90a requires
-// sm_90a or a target with a higher number.
+// Modifiers: a|b is a place for one of two modifiers, [a|b] an optional place, T=… a place for a
+// type. Types must be in the given order, but modifiers may be in any order. $x refers to a list
+// below. a@7.8/90 requires PTX 7.8 and sm_90. …/90a requires sm_90a or a target with a higher
+// number.
 //
-// Operands: d is a destination register, s a register or constant, r a register, i a
-// constant, a an address, p a predicate, l a label, n only "_", x anything. The type
-// follows after ":". T, U, V and X are the types of the modifiers in order, and W is
-// twice the size of T. Flags follow:
+// Operands: d is a destination register, s a register or constant, r a register, i a constant, a an
+// address, p a predicate, l a label, n only "_", x anything. After ":", the type follows. T, U, V
+// and X are the types of the modifiers in order, and W is twice the size of T. Flags follow:
 //
 //   - ~ allows wider registers, + special registers.
 //   - & allows addresses of variables, && also as .s64.

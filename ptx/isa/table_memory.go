@@ -86,7 +86,7 @@ stackrestore ; T=u32|u64 ; r:T ; 7.3/52
 alloca ; T=u32|u64 ; d:T s:T i:u32? ; 7.3/52 ; alloca
 `
 
-// Loads and stores: weak ones with cache hints, and those with a memory scope.
+// Loads and stores: weak ones, which may have cache hints, and those with a memory scope.
 const tableMemory = `
 ld ; [weak@6.0/70] [const|global|local|param|param::entry@8.3|param::func@8.3|$shared] [ca@2.0/20|cg@2.0/20|cs@2.0/20|lu@2.0/20|cv@2.0/20] [L2::64B@7.4/75|L2::128B@7.4/75|L2::256B@7.4/80] [v2|v4] T=$mem ; d:T*v~ a ; ; memory prefetch load
 ld ; [weak@6.0/70] [global] [L1::evict_normal|L1::evict_unchanged|L1::evict_first|L1::evict_last|L1::no_allocate] [L2::64B@7.4/75|L2::128B@7.4/75|L2::256B@7.4/80] [v2|v4] T=$mem ; d:T*v~ a ; 7.4/70 ; memory prefetch

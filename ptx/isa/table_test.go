@@ -84,7 +84,7 @@ func instance(f *Form, i int) (text, line string) {
 	if strings.HasSuffix(f.Name(), ".tensor") {
 		args = tensorOperands(f, op, args)
 	}
-	if f.until.zero() { // generic addresses
+	if f.until.zero() { // uses generic addresses
 		n.target = max(n.target, 20)
 	}
 	n.version = max(n.version, 10)

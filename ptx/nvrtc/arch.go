@@ -34,10 +34,10 @@ func (c *Compiler) Archs() []Arch {
 	return list
 }
 
-// ArchFor returns the virtual architecture to compile for, so that a device of the given
-// compute capability can run the PTX. It is the device's own architecture, or the highest
-// lower one that the compiler supports. If the device is too old for the compiler, the
-// error lists the supported architectures.
+// ArchFor returns the virtual architecture to compile for, so that a device of the given compute
+// capability can run the PTX. This is the device's own architecture or, if the compiler does not
+// support it, the highest lower one that it supports. If the device is too old for the compiler,
+// the error lists the supported architectures.
 func (c *Compiler) ArchFor(major, minor int) (Arch, error) {
 	if !c.exists() {
 		return "", aCompiler.Error(c == nil)

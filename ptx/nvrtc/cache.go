@@ -43,13 +43,13 @@ type Cache struct {
 
 // CacheStats counts the operations of a Cache.
 type CacheStats struct {
-	Hits    int   // results found
-	Misses  int   // results not found
-	Stored  int   // results stored
-	Damaged int   // entries removed because they were damaged
-	Evicted int   // entries removed to make room
-	Failed  int   // operations that failed
-	Err     error // the latest failure
+	Hits    int   // number of results found
+	Misses  int   // number of results not found
+	Stored  int   // number of results stored
+	Damaged int   // number of entries removed because they were damaged
+	Evicted int   // number of entries removed to make room
+	Failed  int   // number of operations that failed
+	Err     error // error of the latest failed operation
 }
 
 // NewCache returns a cache in the given folder. The folder is created on first use. If
@@ -173,7 +173,7 @@ func (c *Cache) get(k key) *Result {
 		return nil
 	}
 	now := time.Now()
-	c.fail(os.Chtimes(path, now, now)) // mark as most recently used
+	c.fail(os.Chtimes(path, now, now)) // marks the entry as the most recently used
 	c.count(func(s *CacheStats) { s.Hits++ })
 	return r
 }
@@ -208,7 +208,7 @@ func (c *Cache) write(path string, data []byte) error {
 		return errors.Join(err, rest)
 	}
 	if isFile(path) {
-		return nil // Windows cannot replace a file that is being read, but its content is the same
+		return nil // Windows cannot replace a file that is being read, but that file has the same content
 	}
 	return err
 }
@@ -237,8 +237,8 @@ func (c *Cache) entries() ([]entry, error) {
 	return list, err
 }
 
-// evict removes the least recently used entries if the cache exceeds its limit. It stops
-// at three quarters of the limit, so that not every store has to evict.
+// evict removes the least recently used entries if the cache exceeds its limit. It stops at three
+// quarters of the limit, so that the next stores need not evict again.
 func (c *Cache) evict() {
 	entries, err := c.entries()
 	c.fail(err)

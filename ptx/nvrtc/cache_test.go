@@ -25,7 +25,7 @@ func TestSecondCompilationComesFromTheCache(t *testing.T) {
 	f, cache := &fake{}, testCache(t)
 	p := Program{Name: "k.cu", Source: "s", Arch: Real(9, 0), NameExpressions: []string{"add<float>"}}
 	first := compileOK(t, newFake(t, f, WithCache(cache)), p)
-	again := compileOK(t, newFake(t, f, WithCache(cache)), p) // a new compiler, as in another process
+	again := compileOK(t, newFake(t, f, WithCache(cache)), p) // a new compiler, as another process would have
 	if first.Cached || !again.Cached || f.compiled.Load() != 1 {
 		t.Errorf("cached %v, then %v; %d compilations", first.Cached, again.Cached, f.compiled.Load())
 	}
@@ -147,7 +147,7 @@ func TestEntriesOfAnyBytesAreReadBackOrRefused(t *testing.T) {
 			t.Errorf("the first %d bytes pass for an entry", i)
 		}
 	}
-	p := packed{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 'x'} // 2^64-1 bytes
+	p := packed{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 'x'} // declares a length of 2^64-1 bytes
 	if b := p.take(); b != nil || len(p) != 0 {
 		t.Errorf("a length of 2^64-1 gives %q", b)
 	}

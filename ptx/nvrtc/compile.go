@@ -45,8 +45,8 @@ func (c *Compiler) Compile(ctx context.Context, p Program) (*Result, error) {
 	return f.result.copy(), nil
 }
 
-// clone copies the program, because the caller may return and change it before the
-// compilation ends.
+// clone copies the program, because Compile may return, and its caller may change the program,
+// before the compilation ends.
 func clone(p Program) *Program {
 	p.Headers = maps.Clone(p.Headers)
 	p.IncludePaths, p.Options = slices.Clone(p.IncludePaths), slices.Clone(p.Options)
@@ -160,7 +160,8 @@ func (r *run) create() error {
 	return nil
 }
 
-// destroy ignores the result code, because only an invalid handle can cause a failure.
+// destroy ignores the result code, because destroying a program can fail only if its handle is
+// invalid.
 func (r *run) destroy() {
 	h := new(uintptr)
 	*h = r.h

@@ -153,7 +153,7 @@ func TestDoneContextDoesNotWaitForTheCompiler(t *testing.T) {
 		t.Errorf("error %v of a context that is done, want Canceled", err)
 	}
 	close(finish)
-	if err := c.Close(); err != nil { // Close waits
+	if err := c.Close(); err != nil { // Close waits for the compilation
 		t.Fatal(err)
 	}
 	if s := cache.Stats(); s.Stored != 1 {

@@ -13,10 +13,10 @@
 //
 // # Which library
 //
-// [Open] uses the library named by the environment variable PURECUDA_NVRTC. Otherwise it
-// opens the newest one that [loader.OpenToolkit] finds. That function searches the
-// toolkit in CUDA_PATH or CUDA_HOME, the system's library path, the usual folders of
-// toolkits, and an active conda or Python environment. It supports NVRTC 11.2 and newer.
+// [Open] uses the library named by the environment variable PURECUDA_NVRTC. Otherwise it opens the
+// newest one that [loader.OpenToolkit] finds. That function searches the toolkit in CUDA_PATH or
+// CUDA_HOME, the system's library path, the usual folders of toolkits, and an active conda or
+// Python environment. This package supports NVRTC 11.2 and newer.
 //
 // A driver rejects PTX from an NVRTC that is newer than the driver. Pass [UpTo] with the
 // driver's version to skip newer libraries. Within a major version of CUDA, you can also
@@ -29,6 +29,6 @@
 // ~/.cache/purecuda/nvrtc), or the folder in PURECUDA_NVRTC_CACHE. The value off turns the cache
 // off, as does [WithoutCache]. A cached result is used only if the source, options, names,
 // compiler, and all headers reachable through #include are unchanged. A program is compiled each
-// time if it names a header by a macro, because its dependencies are then unknown. The same applies
-// to options that make NVRTC write files. See [Cache] for details.
+// time if it names a header by a macro, because its dependencies are then unknown. A program is
+// also compiled each time if its options make NVRTC write files. See [Cache] for details.
 package nvrtc

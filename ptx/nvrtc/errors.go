@@ -21,9 +21,9 @@ var (
 // one line with the first compiler message. %+v adds the whole log, with the source lines
 // to which it refers.
 type Error struct {
-	Func    string // the C function that failed
+	Func    string // name of the C function that failed
 	Code    Code
-	Program string // the program that was compiled, if any
+	Program string // name of the program that was compiled, if any
 	Hint    string // the first compiler message, or a suggestion
 	Log     string // everything that the compiler printed
 }

@@ -15,8 +15,8 @@ import (
 
 // fake is an NVRTC written in Go. The PTX it returns contains its input.
 type fake struct {
-	missing string          // a function that the library lacks
-	fail    map[string]Code // result codes by function
+	missing string          // name of a function that the library lacks
+	fail    map[string]Code // result codes to return, by function name
 	compile func(p *fakeProgram) (Code, string)
 
 	compiled atomic.Int32

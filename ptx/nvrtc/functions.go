@@ -17,8 +17,8 @@ type functions struct {
 	logSize, log     loader.Proc
 	ptxSize, ptx     loader.Proc
 	loweredName      loader.Proc
-	cubinSize, cubin loader.Proc // since NVRTC 11.1
-	archCount, archs loader.Proc // since NVRTC 11.2
+	cubinSize, cubin loader.Proc // available since NVRTC 11.1
+	archCount, archs loader.Proc // available since NVRTC 11.2
 }
 
 func resolve(lib loader.Library) (*functions, error) {
@@ -51,8 +51,8 @@ func resolve(lib loader.Library) (*functions, error) {
 }
 
 // The following functions are named after the parameters of the C function that they call: P is a
-// pointer, H a program and N an int. The pointers in their argument blocks are typed for the reason
-// given at loader.Call.
+// pointer, H a program and N an int. The comment on loader.Call explains why the pointers in their
+// argument blocks are typed.
 
 func callP(proc *loader.Proc, p unsafe.Pointer) Code {
 	b := struct {
@@ -146,7 +146,7 @@ func (f *functions) lowered(h uintptr, name *byte) (string, Code) {
 	return goString(*out), c
 }
 
-// cString returns s with a NUL at the end. s must not contain one.
+// cString returns s followed by a NUL. s must not contain a NUL.
 func cString(s string) *byte {
 	b := make([]byte, len(s)+1)
 	copy(b, s)

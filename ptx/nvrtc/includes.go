@@ -8,10 +8,10 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// CUDAIncludes returns the folders of CUDA's own headers, for Program.IncludePaths. It
-// prefers the folders that belong to the library. If there are none, it returns the first
-// ones that it finds in the usual places of toolkits. Headers of a different version than
-// the compiler usually work, but not always. The error suggests what to install.
+// CUDAIncludes returns the folders of CUDA's own headers, for Program.IncludePaths. It prefers the
+// folders that belong to the library. If there are none, it returns the first ones that it finds in
+// the usual places of toolkits. Headers whose version differs from the compiler's usually work, but
+// not always. The error suggests what to install.
 func (c *Compiler) CUDAIncludes() ([]string, error) {
 	if !c.exists() {
 		return nil, aCompiler.Error(c == nil)

@@ -108,8 +108,8 @@ func firstComplaint(log string, p *Program) string {
 	return fmt.Sprintf("%s; and %d more errors", first, more)
 }
 
-// annotate adds the source line below each message, unless the log already contains it, as with
-// newer compilers.
+// annotate adds the source line below each message, unless the log already contains that line, as
+// it does with newer compilers.
 func annotate(log string, p *Program) string {
 	lines := strings.Split(log, "\n")
 	var b strings.Builder

@@ -30,7 +30,7 @@ type Compiler struct {
 	lib     loader.Library
 	fn      *functions
 	version int
-	file    string // path of the library, "" if unknown
+	file    string // path of the library; "" if unknown
 	archs   []int32
 	cache   *Cache
 
@@ -51,7 +51,7 @@ type config struct {
 	path  string
 	upTo  int
 	cache *Cache
-	given bool // the caller set cache, possibly to nil
+	given bool // the caller set the field cache, possibly to nil
 }
 
 // Option configures a Compiler.
@@ -242,9 +242,9 @@ type permanent struct{ loader.Library }
 
 func (permanent) Close() error { return nil }
 
-// findBuiltins opens the library that NVRTC opens by name during its first compilation.
-// NVRTC could not find it if its folder is outside the system's search path. A failure is
-// ignored, because the system may still find the library.
+// findBuiltins opens the library that NVRTC opens by name during its first compilation. NVRTC
+// itself could not find that library if its folder is outside the system's search path. A failure
+// is ignored, because the system may still find the library.
 func (c *Compiler) findBuiltins() {
 	if c.file == "" {
 		return
@@ -254,5 +254,5 @@ func (c *Compiler) findBuiltins() {
 	if runtime.GOOS == "windows" {
 		name = fmt.Sprintf("nvrtc-builtins64_%d%d.dll", major, minor)
 	}
-	_, _ = loader.Open(filepath.Join(filepath.Dir(c.file), name)) // stays open, as in NVRTC
+	_, _ = loader.Open(filepath.Join(filepath.Dir(c.file), name)) // the library stays open, as it does when NVRTC opens it
 }

@@ -22,8 +22,8 @@ type Program struct {
 	IncludePaths []string
 	// Options contains other NVRTC options, such as "--use_fast_math" or "-DN=3".
 	Options []string
-	// Arch is the architecture to compile for. With "", NVRTC uses its default, an old
-	// virtual architecture. See Compiler.ArchFor.
+	// Arch is the architecture to compile for. If Arch is "", NVRTC uses its default, which is an
+	// old virtual architecture. See Compiler.ArchFor.
 	Arch Arch
 	// NameExpressions lists C++ names of kernels and variables, such as "add<float>".
 	// Result.LoweredName returns their names in the PTX. Listing a template instantiates
@@ -40,7 +40,7 @@ type Result struct {
 	Cubin []byte
 	// Log holds the compiler's warnings and remarks. It is usually empty.
 	Log string
-	// Lowered maps Program.NameExpressions to names in the PTX.
+	// Lowered maps each of Program.NameExpressions to its name in the PTX.
 	Lowered map[string]string
 	// Cached reports whether the result came from the cache.
 	Cached bool

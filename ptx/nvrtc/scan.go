@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// scan finds the headers on disk that a program can reach, and adds their paths and
-// contents to its key. NVRTC does not report which headers it read. Therefore scan adds
-// every header named in any #include or __has_include. It ignores #if and adds the header
-// from every folder that contains one.
+// scan finds the headers on disk that a program can reach, and adds their paths and contents to its
+// key. NVRTC does not report which headers it read. Therefore scan adds every header named in any
+// #include or __has_include. It ignores #if. If several folders contain a header with that name, it
+// adds all of these headers.
 type scan struct {
 	p       *Program
 	d       digest

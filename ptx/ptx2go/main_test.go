@@ -39,7 +39,7 @@ func fakeNVCC(args []string) int {
 	return 0
 }
 
-// in returns a function that runs the command in a directory with these files.
+// in returns a function that runs the command in a directory with the given files.
 func in(t *testing.T, files map[string]string) func(args ...string) (status int, out, errs string) {
 	t.Helper()
 	dir := gputest.TempDir(t)

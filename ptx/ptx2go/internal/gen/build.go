@@ -230,8 +230,9 @@ func (g *generator) goName(name string) string {
 }
 
 // sizeBlock determines the block size of the grid helper. It prefers the size that the kernel
-// requires, then a directive, then the option. It reduces the option's size to what the kernel
-// allows, and returns an error for a directive that the kernel does not allow.
+// requires, then a directive, then the option. If the kernel does not allow the option's size,
+// sizeBlock reduces it. If the kernel does not allow the directive's size, sizeBlock returns an
+// error.
 func (k *kernel) sizeBlock(block [3]int) error {
 	req, most := k.sig.ReqThreads, k.sig.MaxThreads
 	switch {

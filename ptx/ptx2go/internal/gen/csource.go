@@ -9,7 +9,7 @@ type csource struct {
 	path    string
 	naming  func(string) string
 	kernels []*ckernel
-	types   map[string]ctype // structs and typedefs by name
+	types   map[string]ctype // structs and typedefs, by name
 	structs map[string]*cstruct
 	macros  map[string]int64
 }
@@ -24,7 +24,7 @@ type ckernel struct {
 
 type cparam struct {
 	name  string
-	typ   string // C type without const and *
+	typ   string // C type, without const and *
 	stars int
 	konst bool // the pointer points to a const type
 	dims  []int64

@@ -12,7 +12,7 @@ type ctoken struct {
 	text string
 	file string
 	line int
-	doc  string // for the first token of a line: the comment that ends on the previous line
+	doc  string // comment that ends on the previous line; set only for the first token of a line
 }
 
 // csourceText splits a CUDA source into tokens. It understands only the C that
@@ -20,12 +20,12 @@ type ctoken struct {
 // NAME number.
 type csourceText struct {
 	file   string
-	depth  int // nesting of includes
+	depth  int // nesting depth of includes
 	src    string
 	off    int
 	line   int
 	doc    []string // comment lines after the last token
-	docEnd int      // last line of the comment in doc
+	docEnd int      // number of the last line of the comment in doc
 	tokens []ctoken
 	macros map[string]int64
 }

@@ -7,7 +7,7 @@ import (
 
 // cstruct is a struct of a CUDA source in Go form, with explicit padding.
 type cstruct struct {
-	name   string // the Go type
+	name   string // name of the Go type
 	body   string
 	doc    string
 	size   int
@@ -53,7 +53,7 @@ func (c *csource) structAt(t []ctoken, start, i int) {
 	}
 }
 
-// alignas returns n of "__align__(n)" or "alignas(n)".
+// alignas returns n if the tokens contain "__align__(n)" or "alignas(n)".
 func alignas(t []ctoken) int {
 	for i := range t {
 		if (t[i].text == "__align__" || t[i].text == "alignas") && i+2 < len(t) {

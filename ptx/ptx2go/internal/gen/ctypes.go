@@ -8,11 +8,11 @@ import (
 
 // ctype is the Go form of a C type.
 type ctype struct {
-	text        string // Go type
+	text        string // the Go type
 	size, align int
 }
 
-// ctypes contains the built-in types of C and CUDA. long has its size on Linux: see
+// ctypes contains the built-in types of C and CUDA. long has the size that it has on Linux: see
 // scalar.
 var ctypes = map[string]ctype{
 	"float": {"float32", 4, 4}, "double": {"float64", 8, 8}, "bool": {"bool", 1, 1},

@@ -46,8 +46,8 @@ func newDirective(s string, at place) directive {
 type spec struct {
 	name string
 	mode mode
-	typ  string // "" if not stated
-	ptr  bool   // written as *T
+	typ  string // Go type; "" if not stated
+	ptr  bool   // the type is written as *T
 }
 
 // specs parses "in x float32, inout y float32, a float32, n uint32".

@@ -55,8 +55,8 @@ func (q *param) remark() string {
 	return q.Param.Name + ", " + ptxType(q.Param)
 }
 
-// asserts writes compile-time checks that the package's own types passed by value have
-// the size of their parameter.
+// asserts writes compile-time checks for the package's own types that are passed by value. Each
+// type must have the size of its parameter.
 func (p *printer) asserts(k *kernel) {
 	for _, q := range k.params {
 		if q.sized {

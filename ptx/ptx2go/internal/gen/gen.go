@@ -24,12 +24,12 @@ type Options struct {
 	Unexported bool                   // Go names are unexported
 	Qualify    bool                   // prefix the kernels' Go names with the file name
 	Prefix     string                 // prefix of the kernels' Go names
-	Names      map[string]string      // Go names by kernel
-	Types      map[string][]directive // descriptions of parameters by kernel, from AddTypes
+	Names      map[string]string      // Go names, by kernel
+	Types      map[string][]directive // descriptions of parameters, by kernel; see AddTypes
 	Only, Skip *regexp.Regexp         // select kernels by name in the PTX
 	Block      [3]int                 // default block size of grid helpers; zero means 256 threads
-	Forms      Forms                  // forms to generate in addition to operations
-	Compiler   Compiler               // for CUDA sources
+	Forms      Forms                  // optional forms to generate, in addition to operations
+	Compiler   Compiler               // compiler for CUDA sources
 	Tags       string                 // build constraint of the generated files
 }
 
@@ -80,7 +80,7 @@ type generator struct {
 	opts    Options
 	units   []*unit
 	structs map[string]*structType
-	names   map[string]place // Go names used in the package
+	names   map[string]place // Go names used in the package, with the place where each was declared
 }
 
 // Generate reads PTX files and CUDA sources and returns the files to write: the Go files in name

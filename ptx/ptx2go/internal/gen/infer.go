@@ -2,10 +2,10 @@ package gen
 
 import "github.com/purecuda/cuda/ptx"
 
-// pointers finds the parameters that the kernel's body uses as addresses, because nvcc
-// declares them as plain .u64. A parameter is an address if its loaded value is converted
-// from or to a generic address, or is the base of an access. The analysis follows sums
-// but not control flow, because a compiler uses each register for only one purpose.
+// pointers finds the parameters that the kernel's body uses as addresses, because nvcc declares
+// them as plain .u64. A parameter is an address if its loaded value is the base of an access, or if
+// the value is converted from or to a generic address. The analysis follows sums but not control
+// flow, because a compiler uses each register for only one purpose.
 func pointers(f *ptx.Function) map[string]bool {
 	t := tracer{from: map[string]string{}, found: map[string]bool{}, params: map[string]bool{}}
 	for _, p := range f.Params {
@@ -19,7 +19,7 @@ func pointers(f *ptx.Function) map[string]bool {
 
 type tracer struct {
 	params map[string]bool
-	from   map[string]string // parameter by register
+	from   map[string]string // the parameter that each register contains
 	found  map[string]bool
 }
 
@@ -56,7 +56,7 @@ func (t *tracer) instr(in *ptx.Instr) {
 	}
 }
 
-// load records the parameter that a register is loaded from.
+// load records the parameter from which a register is loaded.
 func (t *tracer) load(in *ptx.Instr) {
 	if len(in.Args) != 2 {
 		return

@@ -6,14 +6,14 @@ import "github.com/purecuda/cuda/ptx"
 
 // unit is one PTX file, or one CUDA source with the PTX compiled from it.
 type unit struct {
-	path     string // as passed by the caller, for messages
+	path     string // path as passed by the caller, for messages
 	ptx      string // path of the embedded text
-	base     string // file name without extension: axpy
-	ident    string // base as part of a Go name: Axpy
+	base     string // file name without extension, such as axpy
+	ident    string // base as part of a Go name, such as Axpy
 	mod      *ptx.Module
 	kernels  []*kernel
 	structs  []*structType
-	compiled []byte   // the PTX, if compiled from a CUDA source
+	compiled []byte   // the PTX, if it was compiled from a CUDA source
 	source   *csource // nil if there is no CUDA source
 }
 
@@ -29,7 +29,7 @@ type kernel struct {
 
 type param struct {
 	ptx.Param
-	name   string // name in the source, or in the PTX without a source
+	name   string // name in the source or, if there is no source, in the PTX
 	arg    string // name of the Go parameter
 	field  string // name of the Go field
 	mode   mode
@@ -46,7 +46,7 @@ const (
 	modeIn
 	modeOut
 	modeInOut
-	modeRaw // an address as a number, without memory
+	modeRaw // an address passed as a number, without memory
 )
 
 // structType is the Go type of a struct passed by value.

@@ -14,9 +14,9 @@ import (
 
 // Compiler configures how CUDA sources are compiled to PTX.
 type Compiler struct {
-	NVCC  string   // path or name; "" searches for nvcc
-	NVRTC bool     // use NVRTC even if there is an nvcc
-	Arch  string   // virtual architecture: compute_70
+	NVCC  string   // path or name of nvcc; "" means to search for it
+	NVRTC bool     // use NVRTC even if nvcc is available
+	Arch  string   // virtual architecture, such as compute_70
 	Flags []string // additional flags that precede the file name
 }
 

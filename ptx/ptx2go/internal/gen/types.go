@@ -38,7 +38,7 @@ var noSize = map[string]string{
 type goType struct {
 	text  string
 	size  int
-	known bool // the size is known; otherwise the package declares the type elsewhere
+	known bool // the size is known; if not, the package declares the type elsewhere
 }
 
 // parseType parses a Go type of fixed size: a number, an array or a type of the package.
@@ -111,7 +111,7 @@ func plain(p ptx.Param) string {
 			return bf16Type
 		}
 	}
-	return "uint" + bits // unsigned integers also hold the bits of packed types
+	return "uint" + bits // unsigned integers also represent the bits of packed types
 }
 
 // fits checks that a parameter passed by value can have the given Go type.
