@@ -7,7 +7,7 @@ import (
 )
 
 // same checks that DeviceByUUID returns dev for its UUID. A device's ordinal can change between
-// runs, but its UUID does not.
+// runs, but its UUID cannot.
 func same(dev driver.Device, p driver.Properties) error {
 	again, err := dev.Driver().DeviceByUUID(p.UUID)
 	if err != nil {

@@ -1,6 +1,6 @@
 // Command 03-streams shows streams and events. Work in one stream runs in order. Work in two
-// streams may overlap, and events impose an order and measure time. The host can stop
-// waiting for work without cancelling it.
+// streams may overlap. Events impose an order on it and measure time. The host can stop waiting for
+// work without cancelling it.
 package main
 
 import (
@@ -98,7 +98,7 @@ func (e *example) sideBySide() error {
 	return demo.All(e.a, 3*e.rounds)
 }
 
-// giveUp waits with a context whose deadline comes before the work ends. The work is not
+// giveUp waits with a context whose deadline is before the end of the work. The work is not
 // cancelled.
 func (e *example) giveUp() (err error) {
 	gate := make(chan struct{})

@@ -18,7 +18,7 @@ type example struct {
 	a, b            *driver.Buffer[uint32]
 	countA, countB  *driver.Launch
 	counted, copied *driver.Event
-	rounds          uint32 // additions per element and launch
+	rounds          uint32 // number of additions to each element in a launch
 }
 
 func prepare(d *demo.Demo) (*example, error) {

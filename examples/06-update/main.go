@@ -79,9 +79,9 @@ func (e *example) wholeGraph(exec *graph.Exec) error {
 	return e.replay(exec, "the whole graph updated", 1, 14) // 2*(2*1+3)+4
 }
 
-// anotherGraph has one kernel more, so the graph cannot be updated. Update reports that in
-// its result, not as an error. With WithReinstantiate, Update instantiates the new graph
-// instead.
+// anotherGraph captures a graph with one more kernel, so CUDA cannot apply the update. Update
+// reports that in its result, not as an error. With WithReinstantiate, Update instantiates the new
+// graph instead.
 func (e *example) anotherGraph(exec *graph.Exec) error {
 	g, err := e.graph(1, 1, 1)
 	if err != nil {

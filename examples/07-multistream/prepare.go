@@ -14,8 +14,8 @@ const (
 	rounds   = 200
 )
 
-// example holds two buffers, in which kernels count, and page-locked memory for a copy of the
-// first.
+// example holds two buffers, in which kernels count, and page-locked memory for a copy of the first
+// buffer.
 type example struct {
 	*demo.Demo
 	a, b           *driver.Buffer[uint32]

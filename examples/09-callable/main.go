@@ -18,7 +18,7 @@ import (
 //go:embed kernels.ptx
 var ptx []byte
 
-const rows = 64 // the number of positions that fit in the caches
+const rows = 64 // number of positions that fit in the caches
 
 // step is the input of a call: one token for each sequence of the batch. All sequences of a batch
 // are at the same position.

@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	width     = 32   // length of each vector, and number of words in the vocabulary
+	width     = 32   // length of each vector and number of words in the vocabulary
 	tolerance = 2e-4 // absolute error allowed in a logit; logits are around 100
 )
 

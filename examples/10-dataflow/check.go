@@ -24,7 +24,7 @@ func (e *example) check() error {
 	if err != nil {
 		return err
 	}
-	scale, err := named(g, "scale", ops[1]) // wrong: it must depend on fill
+	scale, err := named(g, "scale", ops[1]) // wrong: the node must depend on fill
 	if err != nil {
 		return err
 	}

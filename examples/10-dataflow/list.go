@@ -23,7 +23,7 @@ func (l *list) add(op driver.Op, err error) {
 
 // chains measures the longest chain of dependent steps.
 type chains struct {
-	length  []int // the longest chain that ends with each step
+	length  []int // for each step, the length of the longest chain that ends with it
 	longest int
 }
 

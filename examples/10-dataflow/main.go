@@ -1,6 +1,6 @@
-// Command 10-dataflow lists operations in program order. A Flow derives from the memory that
-// they read and write which operations may overlap. Check finds a missing edge in a graph
-// built by hand.
+// Command 10-dataflow lists operations in program order. From the memory that the operations read
+// and write, a Flow derives which of them may overlap. Check finds a missing edge in a graph built
+// by hand.
 package main
 
 import (
@@ -17,7 +17,7 @@ var ptx []byte
 
 const (
 	parts    = 4
-	elements = 250 // in one part
+	elements = 250 // number of elements in one part
 )
 
 func main() { demo.Main("10-dataflow", run) }

@@ -9,18 +9,18 @@ import (
 	"github.com/purecuda/cuda/examples/internal/demo"
 )
 
-// example holds the data in page-locked memory, because copies from other memory cannot overlap. It
-// also holds two input and two output buffers, and a stream and two events for each stage of the
-// pipeline.
+// example holds the data in page-locked memory, because copies to and from other host memory cannot
+// overlap with kernels. It also holds two input and two output buffers, and a stream and two events
+// for each stage of the pipeline.
 type example struct {
 	*demo.Demo
-	chunks, chunk int // number of chunks, elements per chunk
+	chunks, chunk int // number of chunks, and number of elements in a chunk
 	rounds        uint32
 
 	data, result *driver.HostBuffer[uint32]
 	in, out      [2]*driver.Buffer[uint32]
 
-	upload, download []*driver.CopyOp // one per chunk
+	upload, download []*driver.CopyOp // one operation for each chunk
 	step             [2]*driver.Launch
 
 	up, down                       *driver.Stream
@@ -112,7 +112,7 @@ func (e *example) wait() error {
 }
 
 // check compares the results with a computation in Go. Each round applies the same linear function,
-// so all rounds together are a linear function with other constants.
+// so all rounds together also apply a linear function, with different constants.
 func (e *example) check() error {
 	factor, sum := uint32(1), uint32(0)
 	for range e.rounds {

@@ -51,7 +51,7 @@ func check[T float32 | float64](d *demo.Demo, k *driver.Kernel, tolerance float6
 }
 
 // polynomial computes the same function as the kernels. For arguments between -1 and 1, the
-// result is at most 6.75, the sum of the coefficients' absolute values.
+// magnitude of the result is at most 6.75, the sum of the coefficients' absolute values.
 func polynomial(x float64) float64 {
 	v := 0.0
 	for i := len(coefficients) - 1; i >= 0; i-- {

@@ -12,10 +12,10 @@ type config struct {
 	dim        int // length of the vector that passes through the layers
 	layers     int
 	heads      int     // number of query heads
-	pairs      int     // heads of keys and values, each shared by heads/pairs query heads
+	pairs      int     // number of key and value heads, each of which heads/pairs query heads share
 	hidden     int     // length of the vectors inside a layer's MLP
-	base       float64 // sets the frequencies of the position embedding
-	epsilon    float64 // avoids division by zero in the norms
+	base       float64 // base of the frequencies of the position embedding
+	epsilon    float64 // avoids a division by zero in the norms
 }
 
 // threads is the block size of the kernel attend.

@@ -94,8 +94,8 @@ func (r *reader) take(to []float32, name string, shape ...int) []float32 {
 	return append(to, list...)
 }
 
-// others rejects a file with tensors that the model does not use, such as a bias, because the
-// result would be wrong. It ignores stored frequencies of the position embedding, because the
+// others rejects a file that has tensors which the model does not use, such as a bias, because the
+// results would be wrong. It ignores stored frequencies of the position embedding, because the
 // program computes them.
 func (r *reader) others() {
 	for _, name := range r.Names() {

@@ -25,7 +25,7 @@ func saved(t *testing.T) (path string, w *weights) {
 	return path, w
 }
 
-// changed replaces a file with a copy that has other metadata. change may change or omit each
+// changed replaces a file with a copy whose metadata is text. change may change or omit each
 // tensor.
 func changed(t *testing.T, path string, text map[string]string, change func(*safetensors.Tensor) (keep bool)) {
 	t.Helper()
@@ -168,7 +168,7 @@ func TestBadModelsAreRefused(t *testing.T) {
 			return true
 		}},
 		"layers.3.input_layernorm": {text("6"), func(x *safetensors.Tensor) bool {
-			x.Name = strings.Replace(x.Name, "layers.1", "layers.3", 1) // out of sequence
+			x.Name = strings.Replace(x.Name, "layers.1", "layers.3", 1) // breaks the sequence of layer numbers
 			return true
 		}},
 	} {

@@ -9,7 +9,7 @@ import (
 // agreement reports how well the logits agree with the reference.
 type agreement struct {
 	logits int
-	worst  float64 // largest error, relative to the largest logit of the same token
+	worst  float64 // largest error, relative to the largest logit for the same token
 }
 
 // tolerance is about a hundred times the rounding error of float32. Using the key of a wrong

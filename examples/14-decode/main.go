@@ -9,7 +9,7 @@
 // each wait, the host can read all tokens generated so far.
 //
 // The weights are generated from a seed, or read from a safetensors file with the tensors of
-// Hugging Face's Llama models (without scaling of positions). All computation is in float32.
+// Hugging Face's Llama models (without scaling of the positions). All computation is in float32.
 // Tokens are numbers. A reference in float64 checks the logits.
 package main
 
@@ -71,7 +71,7 @@ func (m *model) capture() (*graph.Exec, error) {
 }
 
 // decode generates the sequence from its beginning. enqueue enqueues one step, by separate launches
-// or as a graph. every is the number of tokens between two waits of the host.
+// or as a graph. every is the number of tokens after which the host waits.
 func (m *model) decode(every int, enqueue func() error) (t timing, err error) {
 	if err := m.reset(); err != nil {
 		return t, err
@@ -95,6 +95,6 @@ func (m *model) decode(every int, enqueue func() error) (t timing, err error) {
 
 // timing is the average time per token.
 type timing struct {
-	host time.Duration // to enqueue the work, without waiting
-	wall time.Duration // from start to finish
+	host time.Duration // host time to enqueue the work, without waiting
+	wall time.Duration // time from start to finish
 }

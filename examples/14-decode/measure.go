@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// rounds returns how often each of the two ways decodes the sequence. The program prints medians.
+// rounds returns how many times each of the two ways decodes the sequence. The program prints
+// medians.
 func (m *model) rounds() int {
 	if m.Emulated {
 		return 1

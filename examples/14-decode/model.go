@@ -23,12 +23,12 @@ type model struct {
 
 	token    *driver.Buffer[int64]     // the input of a step; the step replaces it with the next token
 	position *driver.Buffer[int32]     // position of that token
-	sequence *driver.Buffer[int32]     // all tokens
+	sequence *driver.Buffer[int32]     // all tokens generated so far, in device memory
 	seen     *driver.HostBuffer[int32] // the host's copy of the sequence
 
-	frequencies, x, normed, back, mean vector // all have length dim, except frequencies
-	projected, both                    vector // queries, keys and values; gate and up vectors
-	logits, scores                     vector // vocabulary
+	frequencies, x, normed, back, mean vector // vectors of length dim, except frequencies
+	projected, both                    vector // the vector of queries, keys and values, and that of the gate and up projections
+	logits, scores                     vector // vectors with one element for each token of the vocabulary
 	work                               *kernels.Workspace
 
 	ops []driver.Op // the operations of a step, in order

@@ -6,7 +6,7 @@ import "math"
 // definition of the noise with the kernels.
 type reference struct {
 	*weights
-	keys, values [][][]float64 // one list per layer, with one vector per position
+	keys, values [][][]float64 // for each layer, a list with one vector for each position
 }
 
 func newReference(w *weights) *reference {
@@ -49,8 +49,8 @@ func (r *reference) attention(layer int, projected []float64) []float64 {
 	return out
 }
 
-// mean adds to out the weighted mean of the values of the head that begins at index at. The weights
-// are the softmax of the products of query and keys.
+// mean adds the weighted mean of a head's values to out. The head begins at index at. The weights
+// are the softmax of the products of the query with the keys.
 func (r *reference) mean(out, query []float64, layer, at int) {
 	scores, top := make([]float64, len(r.keys[layer])), math.Inf(-1)
 	for t, key := range r.keys[layer] {
@@ -112,8 +112,8 @@ func times(w []float32, x []float64) []float64 {
 	return y
 }
 
-// noise returns what the kernel perturb adds to logit i at a position: a sample of the
-// Gumbel distribution, derived from the seed.
+// noise returns the number that the kernel perturb adds to logit i at a position. It is a sample
+// from the Gumbel distribution, derived from the seed.
 func noise(seed uint32, position, i int) float64 {
 	bits := mix(mix(mix(seed)+uint32(position)) + uint32(i))
 	return -math.Log(-math.Log((float64(bits>>9) + 0.5) / (1 << 23)))

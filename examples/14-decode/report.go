@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// The requirements of -bench, when the host reads every token.
+// The requirements that -bench checks if the host reads every token.
 const (
-	leastSpeedup   = 1.3 // least ratio of tokens per second, graph to launches
-	leastHostRatio = 20  // least ratio of host time, launches to graph
+	leastSpeedup   = 1.3 // minimum ratio of tokens per second: graph divided by launches
+	leastHostRatio = 20  // minimum ratio of host times: launches divided by graph
 )
 
 // compareWays checks the results. It then decodes with separate launches and with a graph,
@@ -70,7 +70,8 @@ func (m *model) print(every int, t [2]timing) {
 	m.Printf("%-28s %-16s %10.2f × %13.1f × less", "", "the graph has", speedup, host)
 }
 
-// ratios returns how much faster the graph is, in tokens per second and in host time.
+// ratios returns how many times faster the graph is than the launches, by tokens per second and by
+// host time.
 func ratios(t [2]timing) (speedup, host float64) {
 	return float64(t[0].wall) / float64(t[1].wall), float64(t[0].host) / float64(t[1].host)
 }

@@ -5,21 +5,21 @@ import "math"
 // weights holds the row-major matrices of a model and the factors of its norms.
 type weights struct {
 	config
-	embedding []float32 // vocabulary × dim
+	embedding []float32 // size: vocabulary × dim
 	blocks    []layer
-	norm      []float32 // dim
-	last      []float32 // vocabulary × dim; may be the same slice as embedding
+	norm      []float32 // size: dim
+	last      []float32 // size: vocabulary × dim; may be the same slice as embedding
 }
 
 // layer holds the weights of one layer: attention, then an MLP. Matrices multiplied by the
 // same vector are stacked, so that one kernel computes all their products.
 type layer struct {
-	attentionNorm []float32 // dim
-	projections   []float32 // queries, keys, values: projected × dim
-	output        []float32 // dim × dim
-	mlpNorm       []float32 // dim
-	gateUp        []float32 // 2·hidden × dim
-	down          []float32 // dim × hidden
+	attentionNorm []float32 // size: dim
+	projections   []float32 // queries, keys and values; size: projected × dim
+	output        []float32 // size: dim × dim
+	mlpNorm       []float32 // size: dim
+	gateUp        []float32 // size: 2·hidden × dim
+	down          []float32 // size: dim × hidden
 }
 
 // newWeights generates weights from a seed. They are the same on every machine.
@@ -57,7 +57,7 @@ func (r *random) uniform() float64 {
 func (r *random) vector(n int, mean, spread float64) []float32 {
 	v := make([]float32, n)
 	for i := range v {
-		v[i] = float32(mean + float64(spread*r.uniform())) // not fused, so equal on all machines
+		v[i] = float32(mean + float64(spread*r.uniform())) // the explicit conversion prevents fusing, so the result is equal on all machines
 	}
 	return v
 }

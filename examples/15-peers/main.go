@@ -19,8 +19,8 @@ import (
 var ptx []byte
 
 const (
-	cells   = 1000 // in each half
-	steps   = 10   // in one graph; even, because now and next are swapped in each step
+	cells   = 1000 // number of cells in each half
+	steps   = 10   // number of steps in one graph; even, because now and next are swapped in each step
 	replays = 5
 )
 
@@ -56,7 +56,8 @@ func run(d *demo.Demo) error {
 }
 
 // half is the part of the rod on one device. A step reads now and writes next. Both buffers have an
-// extra cell at each end. The inner one holds a copy of the other half's border cell.
+// extra cell at each end. The extra cell at the border between the halves holds a copy of the other
+// half's border cell.
 type half struct {
 	ctx        *driver.Context
 	heat, read *driver.Kernel

@@ -13,7 +13,7 @@ type example struct {
 	*demo.Demo
 	halves [2]half
 	rod    *driver.Buffer[float32]
-	direct bool // whether the first device can access the second one's memory
+	direct bool // the first device can access the second one's memory
 }
 
 // prepare creates a half on each device. At the start, only the last cell of the first half

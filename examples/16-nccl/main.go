@@ -1,6 +1,6 @@
-// Command 16-nccl trains a small model on several GPUs, each with its own data. Each GPU
-// computes a gradient, NCCL adds up the gradients of all GPUs, and each GPU updates its
-// parameters. One graph contains this step for all GPUs, including NCCL's all-reduce.
+// Command 16-nccl trains a small model on several GPUs, each with its own data. Each GPU computes a
+// gradient, NCCL adds the gradients of all GPUs, and each GPU updates its parameters. One graph
+// contains this step for all GPUs, including NCCL's all-reduce.
 //
 // Package loader opens NCCL at run time. The file nccl.go declares the functions that the
 // program calls. Without NCCL, or with only one GPU, the program reports what is missing.

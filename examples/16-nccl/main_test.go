@@ -89,8 +89,8 @@ func TestExampleSaysWhyThereIsNothingToShow(t *testing.T) {
 	}
 }
 
-// If the variable names a library, no other may be tried. If that library cannot be opened, the
-// example must fail instead of reporting that NCCL is missing.
+// If the environment variable names a library, the example must not try any other. If that library
+// cannot be opened, the example must fail instead of reporting that NCCL is missing.
 func TestLibraryThatTheVariableNamesIsTheOnlyOneTried(t *testing.T) {
 	t.Setenv(nccl.Variable, "/nonexistent/libnccl.so.2")
 	var open *loader.OpenError

@@ -49,14 +49,14 @@ type functions struct {
 	NcclAllReduce   func(from, to driver.CUdeviceptr, count uintptr, dataType, op int32, comm uintptr, stream driver.CUstream) int32
 
 	NcclGetErrorString func(status int32) string
-	NcclGetLastError   func(comm uintptr) string `symbol:",optional"` // since 2.13
+	NcclGetLastError   func(comm uintptr) string `symbol:",optional"` // available since NCCL 2.13
 }
 
 // world holds one communicator for each device of this process. It is not safe for concurrent
 // use.
 type world struct {
 	comms   []uintptr
-	devices []functions // one table per device, whose context is current during its calls
+	devices []functions // one function table for each device, whose context is current during its calls
 }
 
 // newWorld connects the devices of the contexts. They must be the machine's first devices, in

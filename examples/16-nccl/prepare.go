@@ -13,14 +13,14 @@ const (
 
 // training holds the data of each device: a copy of the parameters w, a target, and the gradient
 // that the devices exchange. The training minimises the sum of the squared distances of w from the
-// targets, which is smallest if w is their mean.
+// targets, which is smallest if w is the mean of the targets.
 type training struct {
 	*demo.Demo
 	world       *world
 	streams     []*driver.Stream
 	w, gradient []*driver.Buffer[float32]
-	before      []driver.Op // computes the gradient, one operation per device
-	after       []driver.Op // updates the parameters, one operation per device
+	before      []driver.Op // operations that compute the gradient, one for each device
+	after       []driver.Op // operations that update the parameters, one for each device
 }
 
 func newTraining(d *demo.Demo, lib loader.Library, contexts []*driver.Context) (*training, error) {

@@ -18,19 +18,19 @@ var standInPTX []byte
 // ordered by events.
 type standIn struct {
 	ranks []*rank
-	group int // open groups
+	group int // number of open groups
 	sums  []request
-	comms int // open communicators
+	comms int // number of open communicators
 	fails string
 
-	failed error // why a group's work was not enqueued, which the status code cannot express
+	failed error // reason why a group's work was not enqueued, which the status code cannot express
 }
 
 // rank is one device of the stand-in.
 type rank struct {
 	ctx          *driver.Context
 	sum          *driver.Kernel
-	scratch      *driver.Buffer[float32] // one row per rank
+	scratch      *driver.Buffer[float32] // one row for each rank
 	ready, taken *driver.Event
 }
 
@@ -169,7 +169,7 @@ func take(sums []request) error {
 	return errors.Join(errs...)
 }
 
-// add makes every rank add up its copies, once all ranks have finished copying.
+// add makes every rank sum its copies, once all ranks have finished copying.
 func add(sums []request) error {
 	errs := []error{meet(sums, func(r *rank) *driver.Event { return r.taken })}
 	for _, to := range sums {

@@ -7,7 +7,7 @@ import (
 	"github.com/purecuda/cuda/examples/internal/demo"
 )
 
-const most = 8 // devices
+const most = 8 // maximum number of devices
 
 // run opens NCCL and trains on all devices, or reports what is missing.
 func run(d *demo.Demo) error {

@@ -11,8 +11,8 @@ import (
 	"github.com/purecuda/cuda/graph"
 )
 
-// step runs the work on a new input. It compares the results in both precisions with a computation
-// in double precision.
+// step runs work on a new input. It compares the results in both precisions with a computation in
+// double precision.
 func (l *layer) step(how string, work func() error) error {
 	input := l.numbers(size.m * size.k)
 	if err := l.a.CopyFrom(input); err != nil {

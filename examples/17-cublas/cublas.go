@@ -31,7 +31,7 @@ func openCUBLAS(c *driver.Context) (loader.Library, error) {
 		if err := loader.LookupAll(l, nil, &version); err != nil {
 			return err
 		}
-		var v int32 // stays 0, which is accepted, if this version lacks the property
+		var v int32 // if this version lacks the property, v stays 0, which is accepted
 		version.CublasGetProperty(majorVersion, &v)
 		if int(v) > major {
 			return fmt.Errorf("cuBLAS %d needs a driver for CUDA %d or newer", v, v)

@@ -14,11 +14,11 @@ type layer struct {
 	*demo.Demo
 	blas           *blas
 	random         *rand.Rand
-	weights, bias  []float32 // host copies of B and of the bias
+	weights, bias  []float32 // host copies of B and the bias
 	a, b, c32, c16 *driver.Buffer[float32]
 	halfA, halfB   *driver.Buffer[half]
-	halves         []driver.Op // convert A and B to half precision before the product
-	ends           []driver.Op // add the bias and apply max(0, …) after each product
+	halves         []driver.Op // convert A and B to half precision; run before the product
+	ends           []driver.Op // add the bias and apply max(0, …); run after each product
 }
 
 func newLayer(d *demo.Demo, b *blas) (*layer, error) {

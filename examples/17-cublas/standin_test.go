@@ -18,7 +18,7 @@ type standIn struct {
 	stream         driver.CUstream
 	workspace      uintptr
 	handles        int
-	failed         error // why a launch failed, which the status code cannot express
+	failed         error // reason why a launch failed, which the status code cannot express
 }
 
 func newStandIn(d *demo.Demo) (*standIn, error) {
@@ -96,8 +96,8 @@ func unscaled(a loader.Args, alpha, beta int) bool {
 	return a.Word(1) == noTranspose && a.Word(2) == noTranspose && *(*float32)(a.Ptr(alpha)) == 1 && *(*float32)(a.Ptr(beta)) == 0
 }
 
-// launch launches a kernel. The numbers are the positions of the kernel's arguments in the cuBLAS
-// call.
+// launch launches a kernel. The integer parameters are the positions of the kernel's arguments in
+// the cuBLAS call.
 func (s *standIn) launch(k *driver.Kernel, a loader.Args, c, x, y, lda, ldb, ldc int) uintptr {
 	if s.workspace == 0 {
 		return statusInvalidValue

@@ -6,7 +6,8 @@ import (
 	"github.com/purecuda/cuda/examples/internal/demotest"
 )
 
-// One replica and six requests make the same calls as more of them, and keep the test short.
+// One replica and six requests make the same calls as larger numbers would, and keep the test
+// short.
 func TestFaults(t *testing.T) {
 	set(t, &clients, 3)
 	set(t, &requests, 6)

@@ -33,7 +33,7 @@ var (
 	timeout   = flag.Duration("timeout", 5*time.Second, "time for a request")
 	loseAfter = flag.Duration("lose-after", 0, "after this time, a kernel writes to an invalid address, which loses the GPU")
 )
-var clients, requests = 200, 1000 // of the self-test
+var clients, requests = 200, 1000 // numbers of the self-test
 
 func main() { demo.Main("18-service", run) }
 
@@ -93,7 +93,8 @@ func (s *service) test(d *demo.Demo, url string) error {
 	return nil
 }
 
-// ask sends an input with a given label, whose score is sigmoid(9), and checks the response.
+// ask sends an input with the given label and checks the response. The score of that label must be
+// sigmoid(9).
 func ask(c *http.Client, url string, label int) error {
 	body := fmt.Sprintf(`{"input":[%s9%s]}`, strings.Repeat("0,", 4*label), strings.Repeat(",0", inputs-1-4*label))
 	r, err := c.Post(url+"/v1/score", "application/json", strings.NewReader(body))

@@ -65,7 +65,7 @@ func TestMetrics(t *testing.T) {
 			"service_replicas":      float64(*replicas),
 			"service_replicas_busy": float64(*replicas),
 			"service_queue_length":  0,
-			"service_calls_total":   float64(3 + *replicas), `service_batches_total{size="1"}`: float64(3 + *replicas), // also those that read their outputs
+			"service_calls_total":   float64(3 + *replicas), `service_batches_total{size="1"}`: float64(3 + *replicas), // counts the calls that read their outputs as well
 			`service_calls_refused_total{reason="busy"}`:      0,
 			`service_call_duration_seconds_bucket{le="+Inf"}`: 3,
 			"service_call_duration_seconds_count":             3,

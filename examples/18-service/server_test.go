@@ -71,7 +71,7 @@ func sameGoroutines(t *testing.T, before int) {
 	t.Errorf("%d goroutines, %d before:\n%s", runtime.NumGoroutine(), before, stacks[:runtime.Stack(stacks, true)])
 }
 
-// set sets a flag for the time of a test.
+// set sets a flag for the duration of a test.
 func set[T any](t *testing.T, flag *T, v T) {
 	t.Helper()
 	old := *flag
@@ -205,7 +205,7 @@ func TestRequestsHaveTheirStatuses(t *testing.T) {
 			code               int
 		}{
 			{"POST", "/v1/score", list("1"), 200},
-			{"POST", "/v1/score", list("3e38"), 200}, // sums are infinite, and scores are not
+			{"POST", "/v1/score", list("3e38"), 200}, // the sums are infinite, but the scores are finite
 			{"POST", "/v1/score", "", 400},
 			{"POST", "/v1/score", `{"input":[1,2]}`, 400},
 			{"POST", "/v1/score", `{"input":"text"}`, 400},
@@ -254,7 +254,7 @@ func TestRequestsThatAreRefused(t *testing.T) {
 	})
 }
 
-// A client that disconnects gives its place in the queue to others.
+// A client that disconnects must give its place in the queue to other clients.
 func TestClientsThatLeave(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		open := blocked(t, s)
@@ -274,8 +274,8 @@ func TestClientsThatLeave(t *testing.T) {
 	})
 }
 
-// start serves on a local port. stop ends the service like a signal, and served receives the error
-// of serve.
+// start serves on a local port. stop ends the service as a signal would. served receives the error
+// that serve returns.
 func start(t *testing.T, s *service) (address string, stop func(), served <-chan error) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -289,7 +289,7 @@ func start(t *testing.T, s *service) (address string, stop func(), served <-chan
 }
 
 // Requests are in flight at shutdown, because the replicas are busy. The service must respond to
-// all of them, and must not accept others.
+// all of them, and must not accept other requests.
 func TestRequestsInFlightAreAnsweredAtTheEnd(t *testing.T) {
 	set(t, timeout, time.Minute)
 	each(t, func(t *testing.T, s *service) {
@@ -322,7 +322,7 @@ func TestRequestsInFlightAreAnsweredAtTheEnd(t *testing.T) {
 // A body that does not arrive must not occupy the service, and must not delay the shutdown longer
 // than the timeouts.
 func TestBodiesThatStall(t *testing.T) {
-	set(t, timeout, 1500*time.Millisecond) // also the time for the response of a loaded machine
+	set(t, timeout, 1500*time.Millisecond) // must also allow time for the response on a loaded machine
 	each(t, func(t *testing.T, s *service) {
 		address, stop, served := start(t, s)
 		var asked sync.WaitGroup
@@ -352,8 +352,9 @@ func TestBodiesThatStall(t *testing.T) {
 	})
 }
 
-// stall sends the beginning of a request, sends nothing more, and waits for the response. It calls
-// reading when the server reads the body of a request that expects that.
+// stall sends the beginning of a request, sends nothing more, and waits for the response. If the
+// request expects a 100-continue response, stall calls reading when the server begins to read the
+// body.
 func stall(address, begin string, reading func()) (code int, err error) {
 	c, err := net.Dial("tcp", address)
 	if err != nil {
@@ -383,7 +384,7 @@ func stall(address, begin string, reading func()) (code int, err error) {
 
 // A request that fails must not end the service. Its client must not see the cause.
 func TestAnErrorThatTheGPUSurvives(t *testing.T) {
-	set(t, listen, "an address") // not the self-test, which accepts no failure
+	set(t, listen, "an address") // avoids the self-test, which accepts no failure
 	each(t, func(t *testing.T, s *service) {
 		secret := errors.New("secret")
 		w := httptest.NewRecorder()
@@ -402,7 +403,7 @@ func TestLostGPUIsNoticedByAProbe(t *testing.T) {
 	loses(t, func(s *service) *httptest.ResponseRecorder { return request(s, "GET", "/healthz", "") })
 }
 
-// loses makes a service lose its GPU, and notice sends the first request after that. Later requests
+// loses makes a service lose its GPU. notice sends the first request after the loss. Later requests
 // must be refused, the metrics must be readable, and serve must return the cause.
 func loses(t *testing.T, notice func(s *service) *httptest.ResponseRecorder) {
 	t.Helper()

@@ -19,14 +19,14 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
-const inputs, outputs = 64, 16 // numbers in a request and in a response
+const inputs, outputs = 64, 16 // numbers of elements in a request and in a response
 type output = *driver.HostBuffer[float32]
 
 // service has a network of two layers, whose weights all replicas share.
 type service struct {
 	weights   *driver.Buffer[float32]
 	batcher   *serve.Batcher[[]float32, output]
-	responses expvar.Map      // numbers of responses by labels
+	responses expvar.Map      // number of responses for each label
 	failed    context.Context // ends when the process must end
 	fail      context.CancelCauseFunc
 }
@@ -44,7 +44,8 @@ func newService(d *demo.Demo) (s *service, err error) {
 	return s, err
 }
 
-// record records the work of a batch. The first layer is max(0, input × weight), and the second adds four of these.
+// record records the work of a batch. The first layer computes max(0, input × weight), and the second layer adds
+// four results of the first.
 func (s *service) record(t *callable.Trace[[][]float32]) (output, error) {
 	x := callable.StageRows(t, func(in []float32) []float32 { return in })
 	y := callable.Scratch[float32](t, x.Len()/inputs*outputs)

@@ -13,7 +13,7 @@ import (
 type recording struct {
 	graph *graph.Graph
 	exec  *graph.Exec
-	last  graph.Node // node of the last block's residual; set only if the graph was built by hand
+	last  graph.Node // node of the last block's residual launch; set only if the graph was built by hand
 }
 
 // capture records a step's operations instead of running them.

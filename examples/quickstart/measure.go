@@ -34,8 +34,8 @@ func newBench(m *model, s *stack, p scalars, steps int) *bench {
 // timing holds the median times of a step.
 type timing struct {
 	way   string
-	host  time.Duration // to copy the input to page-locked memory and enqueue the work
-	wall  time.Duration // until the result is in host memory
+	host  time.Duration // host time to copy the input to page-locked memory and to enqueue the work
+	wall  time.Duration // time until the result is in host memory
 	worst float64       // largest error
 }
 
@@ -43,7 +43,7 @@ type timing struct {
 func (b *bench) measure(way string, enqueue func() error) (timing, error) {
 	t := timing{way: way}
 	host, wall := make([]time.Duration, b.steps), make([]time.Duration, b.steps)
-	if _, _, err := b.step(b.inputs[0], enqueue); err != nil { // warm
+	if _, _, err := b.step(b.inputs[0], enqueue); err != nil { // warm-up
 		return t, fmt.Errorf("%s: %w", way, err)
 	}
 	for i, input := range b.inputs {

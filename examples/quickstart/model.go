@@ -12,16 +12,16 @@ type config struct {
 
 // block holds the row-major weights of one feed-forward block.
 type block struct {
-	norm []float32 // dim
-	gate []float32 // hidden x dim
-	up   []float32 // hidden x dim
-	down []float32 // dim x hidden
+	norm []float32 // size: dim
+	gate []float32 // size: hidden × dim
+	up   []float32 // size: hidden × dim
+	down []float32 // size: dim × hidden
 }
 
 // scalars holds the parameters that an update changes while the weights stay the same.
 type scalars struct {
 	epsilon float32
-	scale   []float32 // per block: the factor of its result in the sum
+	scale   []float32 // for each block, the factor of its result in the sum
 }
 
 // model is a stack of feed-forward blocks, with weights generated from a seed.
@@ -45,7 +45,7 @@ func newModel(c config) *model {
 }
 
 // defaults returns the initial scalars of a model. The scale depends on the number of blocks, so
-// that the vector grows by about the same factor for any number.
+// that the vector grows by about the same factor for any number of blocks.
 func (m *model) defaults() scalars {
 	s := scalars{epsilon: 1e-5, scale: make([]float32, m.layers)}
 	for i := range s.scale {
@@ -81,7 +81,7 @@ func (r *random) uniform() float64 {
 func (r *random) vector(n int, mean, spread float64) []float32 {
 	v := make([]float32, n)
 	for i := range v {
-		v[i] = float32(mean + float64(spread*r.uniform())) // not fused, so equal on all machines
+		v[i] = float32(mean + float64(spread*r.uniform())) // the explicit conversion prevents fusing, so the result is equal on all machines
 	}
 	return v
 }

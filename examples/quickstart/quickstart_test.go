@@ -68,7 +68,7 @@ func TestWrongResultIsReported(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		m := newModel(config{dim: 16, hidden: 32, layers: 1})
 		b := benchOn(t, c, m)
-		b.want[1][3] += 1e-3 // as if the device's result were wrong
+		b.want[1][3] += 1e-3 // simulates a wrong result of the device
 		if _, err := b.measure("launches", func() error { return b.stack.enqueue(b.stack.stream) }); err != nil {
 			t.Fatal(err)
 		}

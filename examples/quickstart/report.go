@@ -92,7 +92,7 @@ func (r *report) print(w io.Writer) error {
 
 func micros(d time.Duration) string { return fmt.Sprintf("%.2f µs", float64(d)/1e3) }
 
-// times returns how many times smaller b is than a.
+// times formats how many times smaller b is than a.
 func times(a, b time.Duration) string {
 	if b <= 0 {
 		return "immeasurably less"

@@ -13,8 +13,8 @@ type stack struct {
 	in, out *driver.HostBuffer[float32] // page-locked, for asynchronous copies
 
 	ops       []driver.Op
-	norms     []*driver.Launch // one per block; updates change its epsilon
-	residuals []*driver.Launch // one per block; updates change its scale
+	norms     []*driver.Launch // one for each block; updates change its epsilon
+	residuals []*driver.Launch // one for each block; updates change its scale
 
 	closers []func() error
 }
@@ -73,8 +73,8 @@ func (s *stack) build(c *driver.Context, k *kernels, m *model, p scalars) (err e
 
 // vectors holds the device memory that all blocks share.
 type vectors struct {
-	x, normed, y *driver.Buffer[float32] // dim
-	gate, up     *driver.Buffer[float32] // hidden
+	x, normed, y *driver.Buffer[float32] // vectors of length dim
+	gate, up     *driver.Buffer[float32] // vectors of length hidden
 }
 
 func (s *stack) allocVectors(c *driver.Context, m *model) (v vectors, err error) {

@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/graph"
 )
 
-// updateRounds is how often each update is made and undone to measure its time.
+// updateRounds is the number of times that each update is made and undone to measure its duration.
 const updateRounds = 20
 
 // The values that updates set.

@@ -18,11 +18,11 @@ type Demo struct {
 	Context  *driver.Context
 	Stream   *driver.Stream
 	Out      io.Writer
-	Emulated bool // on an emulator, where measured times say nothing about a GPU
+	Emulated bool // set on an emulator, where measured times say nothing about a GPU
 
-	devices  int // number of devices of an emulator
+	devices  int // number of devices of the emulator
 	closers  []io.Closer
-	contexts []*driver.Context // all that have been opened
+	contexts []*driver.Context // all contexts that have been opened
 }
 
 // Main is the main function of an example. It exits with status 1 if example fails.
@@ -93,7 +93,8 @@ func (d *Demo) Opened() []*driver.Context { return d.contexts }
 
 func (d *Demo) Printf(format string, args ...any) { fmt.Fprintf(d.Out, format+"\n", args...) }
 
-// Kernels loads PTX and stores its kernels in the variables that the map contains by kernel name.
+// Kernels loads PTX and stores its kernels. For each kernel name, the map contains the address of
+// the variable in which to store the kernel.
 func (d *Demo) Kernels(ptx []byte, kernels map[string]**driver.Kernel) error {
 	return d.KernelsOn(d.Context, ptx, kernels)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// Run runs an example on the emulator and, if there is one, on a GPU. The example checks its
-// own results, and Run checks that its output contains every string of want.
+// Run runs an example on the emulator and, if there is one, on a GPU. The example checks its own
+// results, and Run checks that its output contains every string in want.
 func Run(t *testing.T, example func(*demo.Demo) error, want ...string) {
 	t.Helper()
 	RunOn(t, 1, example, want...)

@@ -33,8 +33,8 @@ func FaultsOn(t *testing.T, devices int, example func(*demo.Demo) error) {
 	newRig(t, devices, program(example)).all(t)
 }
 
-// SomeFaults is like Faults, but for an example with a slow start. It makes only the first call of
-// each function fail, and one of every `every` other calls.
+// SomeFaults is like Faults, but for an example with a slow start. It makes the first call of each
+// function fail. Of the other calls, it makes one in `every` fail.
 func SomeFaults(t *testing.T, every int, example func(*demo.Demo) error) {
 	t.Helper()
 	r := newRig(t, 1, program(example))
@@ -89,7 +89,7 @@ func (r *rig) count() []faulty.Call {
 }
 
 // everyCall makes the first call of each function fail, with every code unless -short is set. Of the
-// other calls, it makes one in r.stride fail, with one of the codes.
+// other calls, it makes one in r.stride fail, each with one of the codes.
 func (r *rig) everyCall(calls []faulty.Call) {
 	seen := map[string]bool{}
 	for i, call := range calls {
@@ -138,8 +138,9 @@ func givenUp(symbol, stack string) bool {
 	return binds(symbol) || strings.Contains(stack, "driver.(*poller).run(") || symbol == cu.FnCuEventSynchronize.Symbol()
 }
 
-// told reports whether a context recorded the error as a cleanup error. An object that is in use
-// when it is closed is released later, perhaps after the example, so Close cannot return the error.
+// told reports whether one of the contexts recorded the error as a cleanup error. An object that is
+// in use when it is closed is released later, perhaps after the example, so Close cannot return the
+// error.
 func (r *rig) told(lib *library, code driver.CUresult) bool {
 	for end := time.Now().Add(r.grace); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		if errors.Is(lib.cleanup(), code) {
@@ -184,8 +185,8 @@ func (r *rig) lostDevice(calls int) {
 	}
 }
 
-// littleMemory runs the example with less and less device memory. If it allocates memory, it must
-// fail at some limit.
+// littleMemory runs the example repeatedly, each time with less device memory. If it allocates
+// memory, it must fail at some limit.
 func (r *rig) littleMemory(calls []faulty.Call) {
 	ranOut := false
 	for limit := uint64(1 << 24); limit > 0; limit /= 16 {

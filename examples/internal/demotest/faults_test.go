@@ -51,7 +51,7 @@ func onTheSecond(d *demo.Demo, keep func(*driver.Buffer[byte])) error {
 	return nil
 }
 
-// unsaid is a Closer that drops the error.
+// unsaid is a Closer that discards the error from Close.
 type unsaid struct{ io.Closer }
 
 func (u unsaid) Close() error {

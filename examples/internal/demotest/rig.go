@@ -20,10 +20,10 @@ type rig struct {
 	testing.TB
 	program    Program
 	devices    int           // number of devices of the emulator
-	goroutines int           // number before the first fault
+	goroutines int           // number of goroutines before the first fault
 	dropped    *atomic.Int64 // number of objects found by the garbage collector
 	grace      time.Duration // how long to wait for releases on other goroutines
-	stride     int           // one call in this many fails
+	stride     int           // one of this many calls fails
 }
 
 func newRig(t testing.TB, devices int, program Program) *rig {
@@ -49,11 +49,11 @@ func (r *rig) on(t testing.TB) *rig {
 type library struct {
 	*faulty.Library
 	emulator *emulator.Emulator
-	calls    atomic.Int64                      // so far
+	calls    atomic.Int64                      // number of calls so far
 	atEnd    atomic.Int64                      // number of calls before the final cleanup
 	contexts atomic.Pointer[[]*driver.Context] // nil if the example failed before it opened a context
-	lose     int64                             // lose the device before this call; 0: never
-	loseErr  error                             // why the device could not be lost
+	lose     int64                             // number of the call before which to lose the device; 0 means never
+	loseErr  error                             // reason why the device could not be lost
 }
 
 func (r *rig) library(cfg emulator.Config) *library {

@@ -112,7 +112,7 @@ func (s *said) about(call string, err error) {
 	fmt.Fprintf(s, "%s\n    %v\n", call, err)
 }
 
-// as compares the collected texts with the file that the guide shows. With -update, it
+// as compares the collected texts with a file whose contents the guide shows. With -update, it
 // writes the file instead.
 func (s *said) as(file, want string) {
 	s.Helper()
@@ -146,7 +146,7 @@ func TestTheGuidesErrorsAreThese(t *testing.T) {
 		_, err = driver.Alloc[float32](c, 1<<40)
 		s.about("driver.Alloc[float32](ctx, 1<<40)", err)
 		_, err = graph.Capture(v.stream, graph.ModeThreadLocal, func(*graph.Scope) error {
-			_, _ = driver.Alloc[float32](c, elements) // possible in a function that does not have the Scope
+			_, _ = driver.Alloc[float32](c, elements) // code that does not have the Scope can make this mistake
 			return nil
 		})
 		s.about("graph.Capture(...) of a function that allocates and drops the error", err)
@@ -185,7 +185,7 @@ func TestLostContextSaysSo(t *testing.T) {
 		if healthy(c, nil) == nil || !errors.Is(healthy(c, wait), driver.ErrContextLost) {
 			t.Error("the context is lost and the service is healthy")
 		}
-		for _, object := range []io.Closer{x, s, m} { // each is freed, or the cause returned
+		for _, object := range []io.Closer{x, s, m} { // each object is freed, or its Close returns the cause
 			if err := object.Close(); err != nil && !errors.Is(err, driver.ErrContextLost) {
 				t.Error(err)
 			}

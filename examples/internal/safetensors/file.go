@@ -11,7 +11,7 @@ import (
 
 // File is the contents of a file.
 type File struct {
-	Metadata map[string]string // free text, often none
+	Metadata map[string]string // free text, often absent
 	tensors  map[string]Tensor
 
 	seenMetadata bool

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	prefix    = 8           // length in bytes of the number before the header
-	maxHeader = 100_000_000 // the limit of the format's own reader
+	prefix    = 8           // number of bytes of the length that precedes the header
+	maxHeader = 100_000_000 // limit of the format's own reader
 	metadata  = "__metadata__"
 )
 
