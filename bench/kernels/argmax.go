@@ -7,7 +7,7 @@ import (
 )
 
 // ArgMax finds the largest number of x. If several are equal, it selects the first. It merges the
-// result into out[0], whose upper half has the same order as the number and whose lower half is the
+// result into out[0], whose upper half orders like the number and whose lower half is the
 // complement of the index. Blocks of 256 threads stride over x in vectors of four, and compare
 // their results with shuffles.
 //

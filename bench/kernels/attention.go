@@ -8,7 +8,7 @@ import (
 
 // Attention computes causal attention. For each head, which BlockY selects, q, k, v and out have n
 // rows of 64 numbers. A block computes 64 rows, one per thread. Each thread keeps its query and its
-// sums in registers. The keys and values, 32 rows at a time, and their scores are in shared memory.
+// sums in registers. Shared memory holds 32 rows of keys and values at a time, and their scores.
 //
 //gpu:kernel block=64 restrict=out,q,k,v
 func Attention(t gpu.Thread, out, q, k, v []float32, n int, scale float32) {
@@ -26,7 +26,7 @@ func Attention(t gpu.Thread, out, q, k, v []float32, n int, scale float32) {
 	most, total := float32(math.Inf(-1)), float32(0)
 	for start := 0; start < min(first+64, n); start += 32 {
 		for j := range 8 {
-			e := 4 * (64*j + tid) // the index in the tile
+			e := 4 * (64*j + tid) // index of the element in the tile
 			var x, y [4]float32
 			if i := 64*start + e; i < 64*n {
 				x, y = *(*[4]float32)(k[i:]), *(*[4]float32)(v[i:])

@@ -7,8 +7,8 @@ import (
 )
 
 // Compact appends the numbers of x above limit, in any order, to a ring whose length is a power of
-// two. The counter count determines the position of the next number. In each warp, the first of the
-// threads that have such a number increments the counter for all of them.
+// two. The counter count determines the position of the next number. In each warp, the first thread
+// that has a number above limit increments the counter for all threads that have one.
 //
 //gpu:kernel block=256 restrict=ring,count,x
 func Compact(t gpu.Thread, ring []float32, count []uint32, x []float32, limit float32) {

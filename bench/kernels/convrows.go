@@ -4,7 +4,7 @@ import "github.com/purecuda/cuda/ptx/gpu"
 
 const (
 	convRadius = 8
-	convSteps  = 8 // number of results per thread
+	convSteps  = 8 // number of results that a thread computes
 )
 
 var convTaps = gpu.ConstantOf([2*convRadius + 1]float32{
@@ -14,7 +14,7 @@ var convTaps = gpu.ConstantOf([2*convRadius + 1]float32{
 
 // ConvRows convolves each row of width numbers with convTaps. The numbers beyond the ends of a row
 // count as 0. A block computes 128 numbers of each of four rows. It keeps them in shared memory,
-// with 16 further numbers on both sides.
+// with 16 additional numbers on each side.
 //
 //gpu:kernel block=16x4 restrict=out,in
 func ConvRows(t gpu.Thread, out, in []float32, width int) {

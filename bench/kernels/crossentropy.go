@@ -7,9 +7,9 @@ import (
 	"github.com/purecuda/cuda/ptx/gpu/math32"
 )
 
-// CrossEntropy computes the loss of each row of n logits, which is the negative logarithm of the
-// softmax at the row's target, and the gradient of the mean loss. A block of 1,024 threads computes
-// one row.
+// CrossEntropy computes the loss of each row of n logits and the gradient of the mean loss. The
+// loss is the negative logarithm of the softmax at the row's target. A block of 1,024 threads
+// computes one row.
 //
 //gpu:kernel block=1024 restrict=loss,gradient,logits,targets
 func CrossEntropy(t gpu.Thread, loss, gradient, logits []float32, targets []int32, n int) {

@@ -2,9 +2,9 @@ package kernels
 
 import "github.com/purecuda/cuda/ptx/gpu"
 
-// DCT8x8 transforms the 8×8 blocks of a picture, whose width and height must be multiples of 8. The
-// threads process 2 rows of 4 blocks. For each block, eight threads transform the rows and then the
-// columns.
+// DCT8x8 transforms the 8×8 blocks of a picture, whose width and height must be multiples of 8. A
+// block of threads processes two rows of four 8×8 blocks. For each 8×8 block, eight threads
+// transform the rows and then the columns.
 //
 //gpu:kernel block=8x4x2 restrict=out,in
 func DCT8x8(t gpu.Thread, out, in []float32, width, height int32) {

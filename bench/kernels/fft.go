@@ -18,7 +18,7 @@ func FFT1024(t gpu.Thread, out, x, roots []complex64) {
 		v[r] = x[tid+256*r]
 	}
 	for done, step := 1, 256; ; done, step = 4*done, step/4 {
-		k := tid & (done - 1) // the index in a finished transform
+		k := tid & (done - 1) // index of the element in a finished transform
 		if done > 1 {
 			for r := 1; r < 4; r++ {
 				v[r] = times(v[r], roots[k*r*step])

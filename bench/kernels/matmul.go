@@ -35,8 +35,8 @@ func MatMul(t gpu.Thread, c, a, b []float32, m, n, k int32) {
 }
 
 // SGemm multiplies a, which has m×k elements, by b, which has k×n. A block computes 64×64 elements
-// of c, 4×4 per thread. Shared memory contains 16 columns of a, transposed, and 16 rows of b. The
-// next ones are loaded while the block computes.
+// of c, 4×4 per thread. Shared memory contains 16 columns of a, transposed, and 16 rows of b. While
+// the block computes, it loads the next columns and rows.
 //
 //gpu:kernel block=256 restrict=c,a,b
 func SGemm(t gpu.Thread, c, a, b []float32, m, n, k int32) {

@@ -5,9 +5,10 @@ import (
 	"github.com/purecuda/cuda/ptx/gpu/math32"
 )
 
-// NBody moves bodies by the gravity between all pairs of them. A body has four numbers in
-// positions, of which the last is its mass, and four in velocities. NBody writes the new positions
-// to moved. A block reads all positions through shared memory, 256 at a time.
+// NBody moves bodies by the gravity between all pairs of them. positions has four numbers for each
+// body, the last of which is the body's mass. velocities also has four numbers for each body. NBody
+// writes the new positions to moved. A block reads all positions through shared memory, 256 at a
+// time.
 //
 //gpu:kernel block=256 restrict=moved,velocities,positions
 func NBody(t gpu.Thread, moved, velocities, positions []float32, step, damping float32) {

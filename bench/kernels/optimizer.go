@@ -12,7 +12,7 @@ type Adam struct {
 }
 
 // AdamW moves the parameters p against the gradients g, and updates m and v, the moving averages of
-// g and of its square.
+// g and of the square of g.
 //
 //gpu:kernel block=512 restrict=p,m,v,g
 func AdamW(t gpu.Thread, p, m, v, g []float32, a Adam) {

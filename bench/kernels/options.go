@@ -5,8 +5,8 @@ import (
 	"github.com/purecuda/cuda/ptx/gpu/math32"
 )
 
-// BlackScholes computes the prices of European call and put options. Each thread computes two of
-// each.
+// BlackScholes computes the prices of European call and put options. Each thread computes two calls
+// and two puts.
 //
 //gpu:kernel block=128 restrict=calls,puts,prices,strikes,years
 func BlackScholes(t gpu.Thread, calls, puts, prices, strikes, years []float32, rate, volatility float32) {
@@ -107,7 +107,7 @@ func Binomial(t gpu.Thread, prices []float32, options []TreeOption, steps int32)
 	}
 }
 
-// atEnd returns the value of an option at its end after the given number of upward steps.
+// atEnd returns the value of an option at the end of its time if up of its steps went upward.
 func (o TreeOption) atEnd(up, steps int32) float32 {
 	return max(o.Price*gpu.ApproxExp(o.Move*float32(2*up-steps))-o.Strike, 0)
 }

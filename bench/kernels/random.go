@@ -35,9 +35,10 @@ func Philox(t gpu.Thread, out []uint32, key0, key1 uint32) {
 	}
 }
 
-// Sobol fills out with quasirandom numbers from 0 to 1: n for each dimension, which BlockY selects.
-// A dimension has 32 direction numbers. The threads of a dimension start at successive vectors and
-// stride over the others in the order of Gray codes. Their number is a power of two.
+// Sobol fills out with quasirandom numbers from 0 to 1. It computes n numbers for each dimension.
+// BlockY selects the dimension. A dimension has 32 direction numbers. The threads of a dimension
+// start at successive vectors. The distance from one vector of a thread to its next is the number
+// of threads, a power of two. The vectors are in the order of Gray codes.
 //
 //gpu:kernel block=64 restrict=out,directions
 func Sobol(t gpu.Thread, out []float32, directions []uint32, n int) {

@@ -3,7 +3,7 @@ package kernels
 import "github.com/purecuda/cuda/ptx/gpu"
 
 // Sum computes the sum of x. Blocks of 256 threads stride over x in vectors of four. Each block
-// adds its sums with shuffles, and adds the total to out[0].
+// adds the sums of its threads with shuffles, and adds the total to out[0].
 //
 //gpu:kernel block=256
 func Sum(t gpu.Thread, out, x []float32) {

@@ -2,7 +2,8 @@ package kernels
 
 import "github.com/purecuda/cuda/ptx/gpu"
 
-// Saxpy adds a·x to y. Each thread computes four elements. The last one computes those that remain.
+// Saxpy adds a·x to y. Each thread computes four elements. The last thread computes the elements
+// that remain.
 //
 //gpu:kernel block=256 restrict=x,y
 func Saxpy(t gpu.Thread, y, x []float32, a float32) {

@@ -22,7 +22,7 @@ func BitonicSort(t gpu.Thread, sorted, keys []uint32) {
 		s[tid+512] = keys[first+512]
 	}
 	for size := uint32(2); size <= 1024; size *= 2 {
-		// Sequences of that size are sorted in alternating order. The last one is ascending.
+		// Sequences of the given size are sorted in alternating order. The last one is ascending.
 		descending := tid&(size/2) != 0 && size < 1024
 		for stride := size / 2; stride > 0; stride /= 2 {
 			t.Sync()

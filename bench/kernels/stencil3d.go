@@ -20,7 +20,7 @@ func Stencil3D(t gpu.Thread, out, in []float32, width, height, depth int) {
 	size := stride * (height + 2*radius)
 	x, y := t.GlobalX(), t.GlobalY()
 	tx, ty := t.ThreadX()+radius, t.ThreadY()+radius
-	i := (y+radius)*stride + x + radius // in each plane
+	i := (y+radius)*stride + x + radius // index of the point in each plane
 	reads := x < width+radius && y < height+radius
 	writes := x < width && y < height
 

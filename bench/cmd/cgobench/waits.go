@@ -64,7 +64,7 @@ type waits struct {
 	context C.CUcontext
 	spin    C.CUfunction
 	stream  C.CUstream
-	event   C.CUevent // recorded in stream
+	event   C.CUevent // recorded in the field stream
 	streams [child.CrowdSize]C.CUstream
 	crowd   child.Crowd
 	execs   child.Crowd

@@ -9,7 +9,7 @@ import (
 
 const (
 	before    = "before"
-	maxSlower = 1.02 // the largest accepted ratio of a row's time to its earlier time
+	maxSlower = 1.02 // largest accepted ratio of a row's time to its time in the earlier build
 )
 
 // runBefore compares the build in dir with an earlier gobench.
@@ -29,8 +29,8 @@ func runBefore(earlier, dir, note string, p plan) (ok bool, err error) {
 	return beforeReport(os.Stdout, results), nil
 }
 
-// layout returns the program for the i-th process. With -layouts, the processes use builds
-// that differ only in the order of their functions.
+// layout returns the path of the program for the i-th process. With -layouts, the processes run
+// builds that differ only in the order of their functions.
 func (p plan) layout(program string, i int) string {
 	if p.layouts == 0 {
 		return program

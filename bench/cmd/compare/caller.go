@@ -16,10 +16,10 @@ import (
 
 // caller is one way of calling the driver: a program and its running process.
 type caller struct {
-	name string // name in the headings of the tables
+	name string // name in the table headings
 	path string
 	args []string
-	nth  int // number of earlier starts of the callers
+	nth  int // number of times that the callers were started before
 
 	description string // describes the caller and the device
 	process     *exec.Cmd
@@ -33,7 +33,7 @@ const (
 	cgo  = "cgo"
 )
 
-// known returns all possible callers. Their programs are in dir.
+// known returns all possible callers, whose programs are in dir.
 var known = func(dir string, _ int) []*caller {
 	return []*caller{
 		{name: inC, path: filepath.Join(dir, "bench-c")},
@@ -136,7 +136,7 @@ func (c *caller) ask(r row) (m measurement, ok bool, err error) {
 	return m, true, nil
 }
 
-// first starts the program and measures the time until it has the result of one kernel.
+// first starts the program and measures the time until the program has the result of one kernel.
 func (c *caller) first() (time.Duration, error) {
 	cmd := c.command("first")
 	out, err := cmd.StdoutPipe()

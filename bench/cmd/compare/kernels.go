@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// maxLaunch limits the time of a generated launcher, relative to C.
+// maxLaunch is the largest accepted time of a generated launcher, relative to C.
 const maxLaunch = 1.10
 
 // runKernels compares the launches of all kernels of package launchers. The callers are
@@ -77,8 +77,9 @@ type kernelRatio struct {
 const enoughTurns = 24
 
 // kernelReport prints the tables. A kernel misses the budget if its whole interval is above the
-// budget. Among hundreds of medians some are wrong by chance, so the intervals are wide enough to
-// hold for all kernels at once. The median over all kernels is compared with the budget directly.
+// budget. Among hundreds of medians, some are wrong by chance. The intervals are therefore wide
+// enough that all of them hold at once with the intended confidence. The median over all kernels is
+// compared with the budget directly.
 func kernelReport(w io.Writer, r *results) (ok bool) {
 	var all []kernelRatio
 	turns := math.MaxInt

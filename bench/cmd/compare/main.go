@@ -1,12 +1,12 @@
 // Command compare makes the same driver calls from C, from the library's typed layer, from
 // cgo and from purego, and prints the ratios as Markdown.
 //
-// Each caller is a separate process. Compare starts all callers and makes them measure one
-// row at a time, in turn. The speed of a machine drifts, so compare uses only ratios of
-// measurements taken at the same time. The memory layout of a process changes its speed by a
-// few percent for as long as it runs, so -processes restarts the callers that many times.
-// The output is the median of the ratios of all turns, with its confidence interval. The
-// exit status is 1 if a budget is missed.
+// Each caller is a separate process. Compare starts all callers and makes them measure one row at a
+// time, in turn. The speed of a machine drifts, so compare uses only ratios of measurements taken
+// at the same time. The memory layout of a process changes its speed by a few percent for as long
+// as it runs, so the flag -processes sets how many times compare restarts the callers. The output
+// is the median of the ratios of all turns, with its confidence interval. The exit status is 1 if a
+// budget is missed.
 package main
 
 import (
@@ -95,7 +95,7 @@ func beside() string {
 // plan holds the numbers of repetitions.
 type plan struct {
 	rounds, turns, starts, processes, layouts int
-	limit                                     time.Duration // time limit for all rounds
+	limit                                     time.Duration // time limit for all rounds together
 }
 
 func run(dir, note string, p plan) (ok bool, err error) {

@@ -45,7 +45,7 @@ func budgets(w io.Writer, callers []*caller, r *results) (ok bool) {
 	return ok
 }
 
-// others prints the callers that are not required.
+// others prints the results of the callers that are not required.
 func others(w io.Writer, callers []*caller, r *results) {
 	fmt.Fprintf(w, "\nThe other ways, each as time, ratio to C and allocations per call:\n\n| call |")
 	for _, c := range callers[2:] {

@@ -10,7 +10,7 @@ import (
 // the same index were taken in the same turn.
 type results struct {
 	rows   map[string]map[string][]measurement
-	starts map[string][]float64 // in ns
+	starts map[string][]float64 // start times in ns
 }
 
 func newResults() *results {
@@ -63,8 +63,8 @@ func (r *results) times(row, caller string) []float64 {
 	return v
 }
 
-// allocs returns the largest count of all rounds. A row that only sometimes allocates must
-// not count as free of allocations.
+// allocs returns the largest allocation count of all rounds, so that a row that allocates only
+// sometimes does not count as free of allocations.
 func (r *results) allocs(row, caller string) float64 {
 	var most float64
 	for _, m := range r.rows[row][caller] {
@@ -103,8 +103,8 @@ func quantile(v []float64, q float64) float64 {
 // ends.
 func interval(v []float64) (low, high float64) { return intervalOf(v, 1) }
 
-// intervalOf is interval for one of several medians. All their intervals contain their
-// medians with a joint probability of 95 %.
+// intervalOf is like interval, but for one of several medians. With a probability of 95 %, all
+// their intervals contain their medians.
 func intervalOf(v []float64, medians int) (low, high float64) {
 	v = slices.Sorted(slices.Values(v))
 	n := float64(len(v))

@@ -2,10 +2,10 @@ package main
 
 // row is one driver call that every caller measures.
 type row struct {
-	name       string // name in the commands
+	name       string // name of the row in commands
 	title      string
-	operations int // per sample
-	samples    int // per turn
+	operations int // number of operations per sample
+	samples    int // number of samples per turn
 
 	ratio  float64 // budget: at most this many times C; 0 means none
 	extra  float64 // budget: at most this many ns more than C; 0 means none
@@ -16,7 +16,7 @@ type row struct {
 	overCgo float64 // budget: at most this many times cgo; 0 means none
 
 	lessThan string  // budget: faster than the row with this name
-	times    float64 // budget: by how many times faster than lessThan, at least
+	times    float64 // budget: minimum factor by which the row must be faster than lessThan
 }
 
 // Launches are sampled in runs that fit in the driver's queue of about a thousand entries.
@@ -71,8 +71,8 @@ var rows = []row{
 	{name: table, title: "the whole function table resolved", operations: 1, samples: 5, atMost: 500_000},
 }
 
-// maxStart limits how much longer than C, in ns, a process may take from its start to the
-// result of its first kernel.
+// maxStart is the largest accepted difference from C, in ns, of the time from the start of a
+// process to the result of its first kernel.
 const maxStart = 5e6
 
 // maxAllocs is the number of allocations per operation that still counts as 0. A sample may
@@ -85,8 +85,8 @@ const perGraph = 20
 
 // Allocations allowed for each new object.
 const (
-	perPair   = 2   // for a piece of memory: the buffer and its lifetime
-	perModule = 150 // for a module of 100 kernels: one per kernel, and those of the module itself
+	perPair   = 2   // for an allocation: the buffer and its lifetime
+	perModule = 150 // for a module of 100 kernels: one object per kernel, and those of the module itself
 )
 
 // table is the row that creates a function table in each operation. Its allocations are not

@@ -19,7 +19,7 @@ var (
 	work   time.Duration
 )
 
-// Bars of a service, relative to C or to a Callable.
+// Limits for a service, relative to C or to a Callable.
 const (
 	minThroughput = 0.97
 	maxP99        = 1.10
@@ -32,7 +32,7 @@ const (
 type service struct {
 	title  string
 	caller string // inC or inGo
-	how    string // in the command
+	how    string // how the service is named in the command
 }
 
 var (
@@ -43,7 +43,8 @@ var (
 	callable = service{"Callable.CallWith", inGo, "callable"}
 )
 
-// load is a number of callers and of replicas, and the services that serve them.
+// load is a combination of a number of callers and a number of replicas, with the services that are
+// measured under it.
 type load struct {
 	callers, replicas int
 	services          []service
@@ -59,7 +60,7 @@ func loads(callers string) ([]load, error) {
 			return nil, fmt.Errorf("-callers %s: %q is not a number of callers", callers, s)
 		}
 		all = append(all, load{n, 4, append(cs[:len(cs):len(cs)], pooled)}, load{n, 1, append(cs[:len(cs):len(cs)], pooled, callable)})
-		cs = cs[:2] // where the input is copied depends little on the number of callers
+		cs = cs[:2] // for C, the place where the input is copied matters little with this number of callers
 	}
 	return all, nil
 }
@@ -76,8 +77,8 @@ func (s served) throughput() float64    { return s.calls / s.seconds }
 func (s served) perCall() float64       { return s.processor / s.calls }
 func (s served) allocsPerCall() float64 { return s.allocs / s.calls }
 
-// turns holds the results of a load, by service. Results with the same index are of the same
-// turn.
+// turns holds the results of a load, by service. Results with the same index were measured in the
+// same turn.
 type turns map[service][]served
 
 // runServices measures the services in turns, and prints the report.

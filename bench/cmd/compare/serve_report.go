@@ -36,7 +36,7 @@ func serviceReport(w io.Writer, note string, n int, callers []*caller, all []loa
 	return ok
 }
 
-// details prints what was measured of each service.
+// details prints the measurements of each service.
 func details(w io.Writer, all []load, results []turns) {
 	fmt.Fprint(w, "| callers | execs | service | calls/s | p50 µs | p99 µs | p99.9 µs | µs of an exec per call | CPU µs/call | processors used | threads | allocs/call | most allocs/call | wrong |\n"+
 		"|--:|--:|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
@@ -55,7 +55,8 @@ func details(w io.Writer, all []load, results []turns) {
 	}
 }
 
-// bars prints the ratios of a Pool to C and to a Callable. C is the fastest of its services.
+// bars prints the ratios of a Pool to C and to a Callable. C is represented by the fastest C
+// service.
 func bars(w io.Writer, all []load, results []turns) (ok bool) {
 	fmt.Fprintf(w, "\n| callers | execs | serve.Pool to | calls/s, at least %.2f | p99, at most %.2f | CPU per call | allocs/call | kept |\n"+
 		"|--:|--:|---|--:|--:|--:|--:|---|\n", minThroughput, maxP99)
@@ -90,7 +91,8 @@ func (l load) inC() (list []service) {
 	return list
 }
 
-// bar prints the ratios to one other service. Only a service that counts can miss a bar.
+// bar prints the ratios of a Pool to one other service. The Pool can miss a limit only if counts is
+// true.
 func bar(w io.Writer, l load, t turns, other service, remark string, counts bool) (ok bool) {
 	throughput := pairs(t, other, served.throughput)
 	p99 := pairs(t, other, served.p99µs)

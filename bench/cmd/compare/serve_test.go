@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// The programs are built and measured briefly, on a driver whose graphs take time. Every result
-// must be right. The numbers mean nothing, so the bars are not checked.
+// The test builds the programs and measures them briefly, on a driver whose graphs take time. Every
+// result must be right. The measured numbers mean nothing, so the test does not check the limits.
 func TestServicesAreMeasured(t *testing.T) {
 	if _, err := exec.LookPath("gcc"); err != nil || runtime.GOOS != "linux" {
 		t.Skip("needs Linux and gcc")

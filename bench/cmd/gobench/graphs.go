@@ -34,7 +34,7 @@ func (b *bench) graphRows(to map[string]child.Row) {
 type large struct {
 	ops   []driver.Op
 	nodes []graph.Node
-	items []graph.Item // a chain of ops
+	items []graph.Item // items of a chain of ops
 	graph *graph.Graph
 	plans map[int]*graph.Plan
 }

@@ -49,13 +49,13 @@ type bench struct {
 	copy           *driver.CopyOp
 	event, timed   *driver.Event
 	one, thousand  *graph.Exec
-	nodes          []graph.Node // nodes of the graph of thousand
-	graph          *graph.Graph // the graph that a sample builds
+	nodes          []graph.Node // nodes of a graph with a thousand nodes
+	graph          *graph.Graph // the graph that a sample is building
 	batch          []driver.Op
-	plans          map[int]*graph.Plan // plans of chains, by length
+	plans          map[int]*graph.Plan // plans of chains, by length of the chain
 	changes        []graph.Change      // changes to the nodes
 	added          []graph.Node
-	items          []graph.Item // the chain that batch adds
+	items          []graph.Item // items of the chain that is added in one batch
 	previous       [1]graph.Node
 	currentContext driver.CUcontext
 	steps          steps

@@ -10,9 +10,9 @@ import (
 // launches.
 type steps struct {
 	amount uint32
-	launch *driver.Launch     // recorded many times, one launch at a time
-	arg    driver.Arg[uint32] // its amount
-	ops    []driver.Op        // recorded at once; one launch per step
+	launch *driver.Launch     // a launch that is recorded many times, with a separate call each time
+	arg    driver.Arg[uint32] // the launch's amount
+	ops    []driver.Op        // launches that are recorded with one call; one for each step
 	all    []*driver.Launch
 	exec   *graph.Exec
 	nodes  []graph.Node
@@ -20,7 +20,7 @@ type steps struct {
 	changes  []graph.Change // changes to every hundredth node
 	bindings *graph.Bindings
 	scalar   *graph.Scalar[uint32]
-	amounts  []graph.Param[uint32] // the parameters of the same nodes
+	amounts  []graph.Param[uint32] // bound parameters of the same nodes
 }
 
 const apart = child.Chain / 10

@@ -1,6 +1,6 @@
-// Command kernelbench compares the speed of kernels in Go, compiled by go2ptx with and without bounds
-// checks, with that of the same algorithms in CUDA C++, compiled by nvcc or NVRTC, on a GPU.
-// bench/kernels.sh builds the command and the counterparts.
+// Command kernelbench compares, on a GPU, the speed of kernels in Go with that of the same algorithms
+// in CUDA C++. go2ptx compiles the Go kernels with and without bounds checks. nvcc or NVRTC compiles
+// the CUDA C++ kernels. bench/kernels.sh builds the command and the counterparts.
 package main
 
 import (

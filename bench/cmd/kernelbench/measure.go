@@ -110,8 +110,8 @@ func compare(d *driver.Driver, texts [3][]byte, from string, only *regexp.Regexp
 	return ok, b.compileTimes(texts)
 }
 
-// row measures a kernel at one size, first without and then with bounds checks. Each of them is
-// measured alternately with the counterpart.
+// row measures a kernel at one size, first without and then with bounds checks. Both measurements
+// alternate with those of the counterpart.
 func (b *bench) row(k cases.Case, n int) (r [2]turn.Result, work *cases.Work, err error) {
 	m := cases.NewMemory(b.c, -1)
 	defer func() { err = errors.Join(err, m.Close()) }()

@@ -16,10 +16,10 @@ var cudaSource string
 // function is a function of both libraries and the range of its arguments.
 type function struct {
 	name     string
-	two      bool // whether there is a second argument, which is sum - x
+	two      bool // whether the function has a second argument, whose value is sum - x
 	from, to float64
 	sum      float64
-	bar      bool // whether the float32 function must take at most 1.1 times as long as CUDA's
+	bar      bool // whether the float32 function may take at most 1.1 times as long as CUDA's
 }
 
 var functions = []function{

@@ -22,7 +22,7 @@ type slice struct {
 	len, cap int64
 }
 
-// bench contains what all measurements have in common.
+// bench contains the state that all measurements share.
 type bench struct {
 	c          *driver.Context
 	s          *driver.Stream
@@ -108,7 +108,7 @@ func compare(d *driver.Driver, ours, theirs []byte, from string, only *regexp.Re
 
 // result is a row of the table.
 type result struct {
-	ours, theirs     float64 // medians
+	ours, theirs     float64 // median times
 	ratio, low, high float64
 	difference       float64
 }

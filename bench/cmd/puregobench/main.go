@@ -1,6 +1,6 @@
 // Command puregobench makes the benchmark's driver calls through purego, as most Go programs
-// without cgo do. With "registerfunc" it uses functions from purego.RegisterFunc, and with
-// "syscalln" it uses purego.SyscallN.
+// without cgo do. With the argument "registerfunc", it calls functions created by
+// purego.RegisterFunc. With "syscalln", it calls purego.SyscallN.
 package main
 
 import (

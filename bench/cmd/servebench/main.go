@@ -7,8 +7,8 @@
 //
 //	<pool or callable> <callers> <replicas> <milliseconds> <microseconds>
 //
-// A caller works for the microseconds between two calls. For the reply to a command, see
-// result.print.
+// Between two calls, a caller works for the given number of microseconds. result.print describes
+// the reply to a command.
 package main
 
 import (
@@ -31,7 +31,7 @@ const (
 	kernels = 160
 	words   = 1024
 	block   = 256
-	most    = 1024 // callers
+	most    = 1024 // maximum number of callers
 )
 
 func main() { child.Main(run) }
@@ -92,9 +92,9 @@ type (
 type service struct {
 	context *driver.Context
 	bump    *driver.Kernel
-	entries map[string]entry // created on first use, and kept
-	added   uint32           // to each word by a call
-	between time.Duration    // work of a caller between two calls
+	entries map[string]entry // entries that were created on first use and are kept
+	added   uint32           // amount that a call adds to each word
+	between time.Duration    // time that a caller works between two calls
 }
 
 func open(d *driver.Driver, waits string) (*service, error) {

@@ -24,7 +24,7 @@ func TestServicesOnTheEmulator(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for { // until the machine is fast enough for one call in the window
+			for { // repeats until the machine is fast enough to complete a call within the window
 				r, err := s.measure(call, 2, 300)
 				if err != nil || r.wrong != 0 {
 					t.Fatalf("%s: %+v, %v", how, r, err)

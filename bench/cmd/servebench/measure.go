@@ -14,25 +14,26 @@ import (
 
 const (
 	warmUp = 100 * time.Millisecond
-	// countBefore is how long before the measurement allocations are counted, because
-	// counting stops the world.
+	// countBefore is the time between counting allocations and the start of the measurement. The
+	// count comes earlier because counting stops the world.
 	countBefore = 20 * time.Millisecond
 )
 
-// latencies is the memory for the latencies of a measurement. Each caller has an equal part. It and
-// the memory of inputs and outputs are kept, so that a measurement causes no garbage collection. A
-// collection would also empty the caches in which the runtime keeps what waiting goroutines need.
+// latencies is the memory for the latencies of a measurement. Each caller gets an equal part. This
+// memory and that of the inputs and outputs are reused, so that a measurement causes no garbage
+// collection. A collection would also empty the runtime's caches of objects that waiting goroutines
+// need.
 var (
 	latencies, all  [4 << 20]uint32
 	inputs, outputs [most][words]uint32
 )
 
-// caller is one goroutine that calls.
+// caller is one goroutine that makes calls.
 type caller struct {
 	s         *service
 	call      entry
 	in, out   []uint32
-	latencies []uint32 // ns; overwritten from the beginning if there are more calls
+	latencies []uint32 // latencies in ns; overwritten from the beginning if there are more calls than elements
 	calls     int
 	wrong     int
 	err       error
@@ -79,7 +80,7 @@ func (s *service) measure(call entry, n, ms int) (result, error) {
 	time.Sleep(time.Until(w.end))
 	used = processorTime() - used
 	r := result{seconds: w.end.Sub(w.begin).Seconds()}
-	r.processor = used / time.Since(from).Seconds() * r.seconds // this goroutine may have woken late
+	r.processor = used / time.Since(from).Seconds() * r.seconds // this goroutine may have woken up late, so the value is scaled to the window
 	ended.Wait()
 	runtime.ReadMemStats(&after)
 	r.mallocs = after.Mallocs - before.Mallocs
@@ -95,7 +96,7 @@ func (c *caller) first(ctx context.Context, use func(output) error) {
 // loop calls until the window has ended.
 func (c *caller) loop(ctx context.Context, use func(output) error, w *window) {
 	for c.err == nil {
-		c.in[0]++ // another input in each call
+		c.in[0]++ // makes the input of each call different
 		start := time.Now()
 		if c.err = c.call(ctx, c.in, use); c.err != nil {
 			return
@@ -130,10 +131,10 @@ func (s *service) wrong(c *caller) int {
 type result struct {
 	calls, wrong   int
 	seconds        float64
-	processor      float64 // seconds
+	processor      float64 // in seconds
 	mallocs        uint64
 	threads        int
-	p50, p99, p999 uint32 // ns
+	p50, p99, p999 uint32 // in ns
 }
 
 func (r *result) collect(callers []caller) error {

@@ -82,8 +82,8 @@ type count struct {
 const counts = 5
 
 func (r Row) median(n, samples int, c *count) (nanoseconds, allocs float64, err error) {
-	// The first sample is a warm-up, and may also count allocations. Reading the statistics
-	// stops the world. Another warm-up therefore separates the count from the timed samples.
+	// The first sample is a warm-up, and may also count allocations. Reading the statistics stops
+	// the world. Therefore, another warm-up separates the count from the timed samples.
 	if c.times < counts {
 		counted, err := r.allocations(n)
 		if err != nil {
@@ -130,8 +130,8 @@ func (r Row) sample(n int) (float64, error) {
 			return 0, err
 		}
 	}
-	// After a wait or another program's turn the caches are cold, and often the goroutine
-	// runs on another core. The first calls are therefore not timed, neither here nor in C.
+	// After a wait or another program's turn the caches are cold, and often the goroutine runs on
+	// another core. The first calls are therefore not timed, either here or in the C program.
 	if err := r.Run(max(n/10, min(n, warmUp))); err != nil {
 		return 0, err
 	}
@@ -166,7 +166,7 @@ func Done(value uint32) error {
 	return nil
 }
 
-// shifted keeps the allocations of shift alive.
+// shifted keeps the objects that shift allocates alive.
 var shifted [][]byte
 
 // shift allocates a few objects of each size. The program's own objects then have different

@@ -16,8 +16,7 @@ type Crowd struct {
 	end   chan error
 }
 
-// Run calls the function each in every goroutine of the crowd and returns when all calls have
-// returned.
+// Run calls each in every goroutine of the crowd, and returns when all these calls have returned.
 func (c *Crowd) Run(n int, each func(member, n int) error) error {
 	c.once.Do(func() {
 		c.end = make(chan error, CrowdSize)

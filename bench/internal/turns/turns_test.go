@@ -11,7 +11,7 @@ func TestInterval(t *testing.T) {
 	}
 }
 
-// Each turn calls both, and every other turn begins with the second.
+// Each turn must call both implementations, and every other turn must begin with the second.
 func TestCompare(t *testing.T) {
 	var order []int
 	r, err := Compare(41, func(i int) (time.Duration, error) {

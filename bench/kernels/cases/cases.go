@@ -29,7 +29,7 @@ type Case struct {
 	Small []int
 }
 
-// Bound is what limits a kernel's speed.
+// Bound is the resource that limits a kernel's speed.
 type Bound string
 
 const (

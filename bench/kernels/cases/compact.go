@@ -8,7 +8,7 @@ import (
 
 // compact keeps one of 1,024 numbers, so that reading takes longer than the atomic additions, which
 // all access one address. For the small sizes of the emulator, it keeps a quarter of the numbers.
-// Each further launch continues where the previous one stopped in the ring.
+// Each further launch continues at the position in the ring where the previous launch stopped.
 func compact(m *Memory, n int) *Work {
 	x, limit := floats(source(n), n), float32(1-2./1024)
 	if n < 10000 {

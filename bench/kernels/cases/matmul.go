@@ -18,8 +18,8 @@ func doubles(r *rand.Rand, n int) []float64 {
 	return x
 }
 
-// product multiplies matrices in square tiles. Both are n×n. If n is not a multiple of the tile
-// size, the second is n×(n-1).
+// product multiplies matrices in square tiles. Both matrices have n×n elements. If n is not a
+// multiple of the tile size, the second matrix has n×(n-1) elements instead.
 func product[T float32 | float64](m *Memory, n, tile int, block driver.Dim3, random func(*rand.Rand, int) []T, size, tolerance float64) *Work {
 	columns := n
 	if n%tile != 0 {
