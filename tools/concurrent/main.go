@@ -4,8 +4,8 @@
 //
 //	go run -C tools ./concurrent -root .. [IMPORT PATH ...]
 //
-// It also prints the given import paths, for packages that share memory only through the packages
-// that they call. It fails if a given package does not exist.
+// It also prints the import paths given as arguments. Use them for packages that share memory only
+// through the packages that they call. It fails if a given package does not exist.
 package main
 
 import (
@@ -41,7 +41,7 @@ type listed struct {
 	GoFiles, TestGoFiles, XTestGoFiles []string
 }
 
-// packages returns the import paths of the concurrent packages and of also.
+// packages returns the import paths of the concurrent packages, and the paths in also.
 func packages(root string, also []string) ([]string, error) {
 	cmd := exec.Command("go", "list", "-json=ImportPath,Dir,GoFiles,TestGoFiles,XTestGoFiles", "./...")
 	cmd.Dir = root

@@ -43,7 +43,7 @@ var escaping = map[string]bool{
 	"cuUserObjectRelease":                       true,
 	"cuUserObjectRetain":                        true,
 	"cuGraphReleaseUserObject":                  true,
-	"cuGraphDestroy":                            true, // may release the last reference to a user object, whose destructor calls Go
+	"cuGraphDestroy":                            true, // may release the last reference to a user object, whose destructor calls Go code
 	"cuGraphExecDestroy":                        true,
 }
 
@@ -174,7 +174,7 @@ func (b *block) slots() (n int) {
 	return n
 }
 
-// pad adds unused slots until the block has n.
+// pad adds unused slots until the block has n slots.
 func (b *block) pad(n int) {
 	if k := n - b.slots(); k > 0 {
 		b.add(word{"_", fmt.Sprintf("[%d]uintptr", k), "", k})
@@ -231,7 +231,8 @@ func stackWords(fn *function) *block {
 
 func emitCall(f *file, fn *function, b *block) {
 	// The generated code assigns field by field. For a composite literal, the compiler would build
-	// a copy and load it in wider pieces, which stall until the narrow stores reach the cache.
+	// a copy and load it in wider pieces. These loads would stall until the narrow stores reach the
+	// cache.
 	f.printf("var a struct {\nc loader.Call\n")
 	for _, w := range b.words {
 		f.printf("%s %s\n", w.name, w.goType)

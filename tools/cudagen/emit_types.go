@@ -72,7 +72,7 @@ func emitEnum(f *file, t *typeDecl) {
 	seen := map[int64]bool{}
 	for _, v := range t.values {
 		if seen[v.value] {
-			continue // another name for the same value; only the first is used
+			continue // another name for the same value; the generator uses only the first name
 		}
 		seen[v.value] = true
 		f.printf("case %s:\nreturn %q\n", v.name, v.name)

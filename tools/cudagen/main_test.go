@@ -172,7 +172,7 @@ func TestAMismatchBetweenTheHeadersIsAnError(t *testing.T) {
 }
 
 // A prototype must have a space between the type and the name, even if the name comes from a macro,
-// as in cuda.h's functions on a stream.
+// as it does for the functions in cuda.h that use a stream.
 func TestPrototypesAreAsTheHeaderHasThem(t *testing.T) {
 	want := map[string]string{
 		"cuThingOpen":  "CUresult cuThingOpen(CUthing *out, CUbig handle, unsigned int flags)",

@@ -2,7 +2,7 @@ package main
 
 // api holds everything that the generator reads from the headers.
 type api struct {
-	version   int // CUDA_VERSION
+	version   int // value of CUDA_VERSION
 	types     []*typeDecl
 	constants []constant
 	functions []*function // sorted by symbol, which is also the order of the ids
@@ -25,20 +25,20 @@ const (
 type typeDecl struct {
 	name   string
 	kind   kind
-	target string // alias: the Go type that it names; scalar: its Go type
-	cDecl  string // callback: the C declaration
+	target string // for an alias, the Go type that it names; for a scalar, its Go type
+	cDecl  string // for a callback, its C declaration
 	size   int64
 	align  int64
 	fields []field
 	values []enumerator
-	anon   bool // unnamed enum, whose constants are untyped
+	anon   bool // the enum has no name, and its constants are untyped
 	nested bool // has no name in C; the generator named it
 	cPath  string
 	signed bool
 }
 
 type field struct {
-	name     string // name in C; empty for an anonymous member
+	name     string // name in C; "" for an anonymous member
 	goName   string
 	goType   string
 	offset   int64
@@ -56,14 +56,14 @@ type enumerator struct {
 type constant struct {
 	name   string
 	value  string
-	goType string // empty: untyped
+	goType string // Go type; "" for an untyped constant
 }
 
 // function is a driver function in one of its ABIs.
 type function struct {
-	name   string // the name in C, with the version from cudaTypedefs.h if it is an older ABI
-	base   string // the name passed to cuGetProcAddress
-	symbol string // the exported symbol
+	name   string // name in C; for an older ABI, it includes the version from cudaTypedefs.h
+	base   string // name passed to cuGetProcAddress
+	symbol string // exported symbol
 	since  int
 	group  string
 	older  bool

@@ -177,13 +177,13 @@ type abi struct {
 	symbol string
 	decl   *cc.Declaration
 	d      *cc.Declarator
-	number int // 1 for a symbol without suffix
+	number int // number in the symbol's suffix; 1 for a symbol without suffix
 }
 
 // collectFunctions finds the current functions and the older ABIs that are needed, and the CUDA
 // version that introduced each.
 func (l *loaderState) collectFunctions(current, all *cc.AST, groups map[position]string) error {
-	abis := map[string][]abi{} // by base name, oldest first
+	abis := map[string][]abi{} // by base name, oldest ABI first
 	sinces := map[string][]pfn{}
 	seen := map[string]bool{}
 	collect := func(decl *cc.Declaration, d *cc.Declarator) {
@@ -296,8 +296,8 @@ func shape(t *cc.FunctionType) string {
 // oldestDriver is the CUDA version of the oldest supported driver.
 const oldestDriver = 11040
 
-// wanted lists older ABIs that no supported driver needs, but that programs use: the plain form of
-// context creation, the forms of instantiation that return a log, and the short capture query.
+// wanted lists older ABIs that no supported driver requires but that programs use: the plain form
+// of context creation, the forms of instantiation that return a log, and the short capture query.
 var wanted = map[string]bool{
 	"cuCtxCreate_v2": true, "cuGraphInstantiate": true, "cuGraphInstantiate_v2": true,
 	"cuStreamGetCaptureInfo": true,

@@ -43,7 +43,7 @@ func (r *report) packageComment() {
 	r.errs = append(r.errs, fmt.Errorf("%s: the package has no comment", r.pkg.path))
 }
 
-// name counts an exported name, and records an error if none of its comments has text.
+// name counts an exported name. It records an error if none of the comments has text.
 func (r *report) name(pos token.Pos, name string, comments ...*ast.CommentGroup) {
 	r.names++
 	for _, c := range comments {
@@ -125,7 +125,7 @@ func (r *report) members(s *ast.TypeSpec, above *ast.CommentGroup, generated boo
 }
 
 // fields checks the exported names in a struct or interface. Names on adjacent lines share the
-// comment above the first.
+// comment above the first of them.
 func (r *report) fields(of string, fs *ast.FieldList, above *ast.CommentGroup) {
 	last := -1
 	for _, f := range fs.List {

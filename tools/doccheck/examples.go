@@ -11,8 +11,8 @@ import (
 // examples returns an error for each main type without an example. A main type is a struct that has
 // a method and is returned by a function of its package. Error types and generated types do not
 // count. An example belongs to a type if it is named after the type, one of its methods, or a
-// function or method that returns it. Only examples with an output comment count, because others
-// are not run.
+// function or method that returns it. Only examples with an output comment count, because Go does
+// not run the others.
 func (p *pkg) examples() []error {
 	var errs []error
 	shown := p.shown()
@@ -37,9 +37,9 @@ func (p *pkg) shown() map[string]bool {
 	return m
 }
 
-// exempt lists the types that need no example, by package. Some are only for packages built on top,
-// as their comments explain, and some have CUDA's own name and layout. Others need a library that
-// may not be installed.
+// exempt lists the types that need no example, by package. Some of these types are only for
+// packages built on top, as their comments explain. Some have CUDA's own names and layouts, and
+// others need a library that may not be installed.
 var exempt = map[string][]string{
 	"driver":    {"Call", "Calls", "Declared"},
 	"driver/cu": {"Batch", "CUstreamBatchMemOpParams_v1_WaitValue", "CUstreamBatchMemOpParams_v1_WriteValue"},

@@ -26,7 +26,7 @@ var notRun = map[string]string{
 }
 
 // listed returns an error for examples in the sources of a module that "go test" does not run,
-// except the exempt ones. It also returns the number of examples.
+// except for the examples in exempt. It also returns the number of examples.
 func listed(root string, exempt map[string]string) (int, error) {
 	written, err := examplesWritten(root)
 	if err != nil || len(written) == 0 {

@@ -12,7 +12,7 @@ import (
 
 // A pkg holds the files of one package, regardless of build constraints.
 type pkg struct {
-	path  string // relative to the root, with slashes
+	path  string // path relative to the root, with slashes
 	fset  *token.FileSet
 	files []*ast.File
 	tests []*ast.File // the files that may contain examples

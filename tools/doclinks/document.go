@@ -39,7 +39,7 @@ func parse(text string) *document {
 			continue
 		}
 		if i = doc.End(lines, i, fence); i < 0 {
-			break // the code block has no end
+			break // the code block is not closed
 		}
 	}
 	return d

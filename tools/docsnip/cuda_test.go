@@ -12,7 +12,7 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx"
 )
 
-// A form is the Go of a table's row.
+// A form is the Go code in a table row.
 type form struct {
 	line  int
 	spans []string
@@ -20,7 +20,7 @@ type form struct {
 
 var span = regexp.MustCompile("`([^`]+)`")
 
-// forms returns the Go in the second column of the tables of a page, by section.
+// forms returns the Go code in the second column of a page's tables, by section.
 func forms(page string) map[string][]form {
 	all, section := map[string][]form{}, ""
 	for i, line := range strings.Split(page, "\n") {
@@ -47,7 +47,8 @@ func forms(page string) map[string][]form {
 
 var named = regexp.MustCompile(`^(ptx/gpu/math|LaunchConfig\.SharedMem|gpu\.Conditional|context\.Context|Cooperative: true)$`)
 
-// split returns the declarations and the statements of a form. Results are used.
+// split separates a form into declarations and statements. It adds uses of the results, so that the
+// code compiles.
 func (f form) split() (top, body string) {
 	directives := ""
 	for _, s := range f.spans {
@@ -87,7 +88,7 @@ func (f form) split() (top, body string) {
 
 var call = regexp.MustCompile(`^(t|c|x|y|k|v|h|stream|gpu|driver|bits|math|math32|num|copy|clear|panic)[.(].*\)$`)
 
-// The sections of the page about kernels are compiled by go2ptx, form by form.
+// go2ptx must compile each form in the page's sections about kernels.
 func TestFormsOfCUDA(t *testing.T) {
 	page, err := os.ReadFile("../../docs/kernels-from-cuda.md")
 	if err != nil {
@@ -151,7 +152,7 @@ func kernel(t gpu.Thread, x, y []float32, n []int32, d float64, mask, u uint32, 
 	}
 }
 
-// The section about the host is compiled with the launcher of a kernel.
+// The forms in the section about the host must compile together with the launcher of a kernel.
 func TestHostFormsOfCUDA(t *testing.T) {
 	page, err := os.ReadFile("../../docs/kernels-from-cuda.md")
 	if err != nil {

@@ -38,7 +38,7 @@ type writer struct {
 	lines []string
 	part  func(file, part string) (string, error)
 
-	before directive // the last directive, until its block follows
+	before directive // the last directive, until the code block that follows it
 	out    []string
 	errs   []error
 }

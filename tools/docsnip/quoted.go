@@ -19,8 +19,8 @@ const quote = "<!-- quoted:"
 //
 // The table or code block after that line may omit lines and columns of the source and change their
 // order. Everything that it contains must also be in the source. For each row of a table, a table
-// in the source must have all column heads of the quoting table, and a row with the same cells
-// below them. The lines of a code block must be in the source unchanged.
+// in the source must have all column heads of the quoting table and a row that has the same cells
+// below these heads. The lines of a code block must be in the source unchanged.
 func quoted(root, name, text string) []error {
 	var errs []error
 	lines := strings.Split(text, "\n")
@@ -143,8 +143,8 @@ func (t *table) columns() map[string]int {
 	return at
 }
 
-// among reports whether each column heading of t occurs exactly once in t and exactly once in
-// another table, for which columns returned at.
+// among reports whether each column head of t occurs exactly once in t and exactly once in the
+// other table. at is the result of columns for the other table.
 func (t *table) among(at map[string]int) bool {
 	for i, h := range t.head {
 		if column, ok := at[h]; !ok || column < 0 || slices.Contains(t.head[:i], h) {

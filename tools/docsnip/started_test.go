@@ -27,9 +27,9 @@ type step struct {
 
 var fileNamed = regexp.MustCompile("\\*\\*`([^`]+)`\\*\\*")
 
-// steps reads the blocks of a page up to a heading. The line before a block can be a file
-// name in bold, or a remark that the block is output. Any other block is commands if it has
-// no language, and is ignored otherwise.
+// steps reads the blocks of a page up to a heading. The line before a block can be a file name in
+// bold, or a remark that the block is output. Any other block contains commands if it has no
+// language. If it has a language, it is ignored.
 func steps(text, until string) ([]step, error) {
 	lines := strings.Split(text, "\n")
 	var out []step
@@ -128,7 +128,8 @@ func (r *reader) quoted(before string) string {
 	return text
 }
 
-// module prepares a folder for pages that assume a module which requires this library.
+// module contains the commands that prepare a folder for pages that assume a module which requires
+// this library.
 const module = "go mod init example.org/page\n" + install
 
 func TestKernelLanguageCanBeFollowed(t *testing.T) {
@@ -219,8 +220,8 @@ func (r *reader) update(path string, s step) {
 // install is the command on the page that downloads the module.
 const install = "go get github.com/purecuda/cuda\n"
 
-// run runs commands in a shell. The working directory is kept between steps. The module is
-// this tree instead of a release, so nothing is downloaded.
+// run runs commands in a shell. The working directory is kept between steps. The commands use this
+// source tree instead of a release of the module, so nothing is downloaded.
 func (r *reader) run(s step) {
 	commands := strings.Replace(s.text, install, fmt.Sprintf("go mod edit -replace github.com/purecuda/cuda='%s'\n%s", r.root, install), 1)
 	where := filepath.Join(r.t.TempDir(), "where")

@@ -20,7 +20,7 @@ const (
 type function struct {
 	cu.Function
 	status  status
-	missing string // what the emulator lacks, for a function that it rejects
+	missing string // the feature that the emulator lacks; set for a function that it rejects
 }
 
 // functions queries an emulator for its support of all functions.

@@ -19,7 +19,7 @@ import (
 type pattern struct {
 	ptxtest.Pattern
 	forms   int
-	missing string // what the emulator lacks; empty if it executes the forms
+	missing string // the feature that the emulator lacks; "" if it executes the forms
 }
 
 // patterns queries an emulator for its support of all instruction forms.
@@ -63,8 +63,8 @@ func withDriver(f func(*driver.Driver) error) error {
 	return f(d)
 }
 
-// ask loads all forms of the pattern in one module. If the emulator rejects it, ask loads each form
-// in its own module, and all must be rejected for the same reason.
+// ask loads all forms of the pattern in one module. If the emulator rejects that module, ask loads
+// each form in its own module. The emulator must then reject all of them for the same reason.
 func ask(d *driver.Driver, p ptxtest.Pattern) (pattern, error) {
 	row := pattern{Pattern: p, forms: len(p.Forms())}
 	if reason(d, p.Module(p.Forms()...)) == "" {

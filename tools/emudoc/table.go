@@ -64,7 +64,7 @@ func differing(b *bytes.Buffer, a answers) {
 	b.WriteString("\n")
 }
 
-// call returns a question without its group if the question names the function that is called.
+// If a question names the function that is called, call returns the question without its group.
 func call(question string) string {
 	if _, text, _ := strings.Cut(question, ": "); strings.HasPrefix(text, "cu") {
 		return text

@@ -23,8 +23,8 @@ import (
 //   - A method of an interface stands for that method of every type in these packages that
 //     implements the interface.
 type calls struct {
-	of       map[types.Object][]types.Object // the functions that refer to an object
-	raw      map[string][]types.Object       // the functions that refer to a C function, by its name
+	of       map[types.Object][]types.Object // the functions that refer to each object
+	raw      map[string][]types.Object       // the functions that refer to each C function, by its name
 	concrete []types.Type                    // all types that are not interfaces
 }
 

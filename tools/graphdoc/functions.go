@@ -13,7 +13,7 @@ import (
 type group struct {
 	title string
 	names *regexp.Regexp
-	not   string // a prefix of names that do not belong to the group
+	not   string // prefix of names that do not belong to the group
 }
 
 var groups = []group{
@@ -30,7 +30,7 @@ func (g group) has(name string) bool {
 type function struct {
 	name  string
 	group string
-	since []int // the CUDA version that introduced each ABI
+	since []int // CUDA versions that introduced the function's ABIs
 }
 
 // functions returns the functions of the groups, by group and name.

@@ -19,7 +19,7 @@ import (
 )
 
 type source struct {
-	name  string // path within the module, such as driver or graph
+	name  string // path of the package within the module, such as driver or graph
 	files []*ast.File
 	types *types.Package
 	info  *types.Info
@@ -56,9 +56,9 @@ func load(root string, names ...string) ([]*source, error) {
 	return all, nil
 }
 
-// users returns the package whose path is of and all packages of the module between it and the
-// packages in names, each after its imports. All of them must be checked from source. Otherwise two
-// packages could have different objects for the same type.
+// users returns the package with the path of, the packages in names, and all packages of the module
+// through which these import it. Each package comes after its imports. All of them must be checked
+// from source. Otherwise two packages could have different objects for the same type.
 func users(root, of string, names ...string) ([]string, error) {
 	args := []string{"list", "-deps", "-json=ImportPath,Imports,Module"}
 	for _, n := range names {
@@ -125,7 +125,7 @@ type loading struct {
 	root     string
 	fset     *token.FileSet
 	list     map[string]listed
-	checked  map[string]*source // by import path
+	checked  map[string]*source // checked packages, by import path
 	compiled types.Importer
 }
 

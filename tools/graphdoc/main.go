@@ -62,7 +62,8 @@ func tableOf(c *calls, functions func() ([]function, error)) (table, error) {
 	return fill(fs, c), nil
 }
 
-// callsOf reads the packages of the typed API and those that they share, and records their calls.
+// callsOf reads the packages of the typed API and the packages that they share, and records the
+// calls in all of them.
 func callsOf(root string) (*calls, error) {
 	names, err := users(root, "driver/cu", "driver", "graph", "graph/cache", "graph/callable")
 	if err != nil {

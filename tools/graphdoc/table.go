@@ -12,7 +12,7 @@ import (
 
 type row struct {
 	function
-	api []string // callers in package graph first, and callers of few C functions before callers of many
+	api []string // callers in package graph come first, and callers of few C functions come before callers of many
 }
 
 type table []row
@@ -56,7 +56,7 @@ var closers = map[string][]string{
 }
 
 // only returns the callers in api that closers lists for the C function called name, or all callers
-// if there are none.
+// if closers lists none.
 func only(name string, api []*types.Func) []*types.Func {
 	var some []*types.Func
 	for _, f := range api {
@@ -96,7 +96,7 @@ func (t table) markdown() []byte {
 	return b.Bytes()
 }
 
-// howMany returns n, or "all" if n is all.
+// howMany returns n as text, or "all" if n equals all.
 func howMany(n, all int) string {
 	if n == all {
 		return "all"

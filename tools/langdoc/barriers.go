@@ -1,6 +1,6 @@
 package main
 
-// barriers is how the compiler treats barriers in divergent code. The tests are in
+// barriers describes how the compiler treats barriers in divergent code. The tests are in
 // ptx/go2ptx/barriers_test.go.
 const barriers = `## Barriers in divergent code
 

@@ -1,5 +1,5 @@
-// Command langdoc writes docs/go-language.md: what kernels can use of Go, from the table of
-// internal/language, whose tests run each row.
+// Command langdoc writes docs/go-language.md: the parts of Go that kernels can use. It takes them
+// from the table in internal/language, whose tests run each row.
 //
 //	go run -C tools ./langdoc -root ..
 //
@@ -92,7 +92,7 @@ func refused(b *bytes.Buffer, list []language.Refusal) {
 	}
 }
 
-// code formats a text as code in a cell. A line break becomes a space.
+// code formats a text as code in a table cell. A line break becomes a space.
 func code(text string) string {
 	text = strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "|", "\\|")
 	if strings.Contains(text, "`") {

@@ -84,7 +84,7 @@ func parse(t *testing.T, pattern string) map[string]*ast.File {
 }
 
 // aliasesOfCu returns the aliases of package cu's types in a file, and the exported constants and
-// variables whose value is one of package cu's.
+// variables whose values are those of package cu.
 func aliasesOfCu(f *ast.File) (names []string) {
 	for _, d := range f.Decls {
 		g, ok := d.(*ast.GenDecl)

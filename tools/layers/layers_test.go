@@ -21,8 +21,8 @@ const module = "github.com/purecuda/cuda/"
 // layer that matches a package applies.
 type layer struct {
 	path  string
-	may   []string // dependencies without its tests
-	tests []string // additional dependencies of its tests
+	may   []string // packages that the package may depend on, not counting its tests
+	tests []string // additional packages that its tests may depend on
 }
 
 var layers = []layer{
@@ -50,7 +50,7 @@ var layers = []layer{
 	{"driver/cudatest", list(typed, "driver/trace", "driver/emulator", "driver/emulator/internal/", "ptx/isa", "ptx/num"), all},
 	{"driver", list(list(leaves, shared...), "loader", "driver/cu", "driver/image", "ptx"), all},
 
-	{strings.TrimSuffix(module, "/"), typed, nil}, // the root
+	{strings.TrimSuffix(module, "/"), typed, nil}, // the module's root package
 
 	{"graph/internal/graphtest", all, all},
 	{"graph/internal/condtest", nil, all},
@@ -122,7 +122,7 @@ var layers = []layer{
 	{"internal/softfloat", nil, nil},
 	{"internal/zstd", nil, nil},
 	{"internal/faulty", list(nil, "loader"), nil},
-	{"internal/", all, all}, // for tests
+	{"internal/", all, all}, // packages for tests
 	{"examples/", all, all},
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/purecuda/cuda/internal/exact"
 )
 
-// A pkg is a package with polynomials.
+// A pkg is a package for which polynomials are generated.
 type pkg struct {
 	name, file string
 	fits       []fit

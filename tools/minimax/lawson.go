@@ -6,8 +6,9 @@ import (
 )
 
 // lawson solves the same problem as remez by iterated weighted least squares, in which the weights
-// grow where the error is large (Lawson's algorithm). Unlike remez, it works for functions that
-// vanish within the interval, for which the error of the best polynomial need not alternate.
+// grow where the error is large (Lawson's algorithm). Unlike remez, it also works for functions
+// that vanish within the interval. For such functions, the error of the best polynomial does not
+// always alternate.
 func lawson(g grid, f []*big.Float, first, last int) []*big.Float {
 	n := last - first + 1
 	basis := make([][]*big.Float, len(g.x))
@@ -71,7 +72,8 @@ func leastSquares(basis [][]*big.Float, values []*big.Float, weights []float64) 
 	return eliminate(rows)
 }
 
-// eliminate solves the equations of the rows, whose last element is the right-hand side.
+// eliminate solves a system of linear equations. Each row is an equation, and its last element is
+// the right-hand side.
 func eliminate(rows [][]*big.Float) []*big.Float {
 	n := len(rows)
 	for c := range n {

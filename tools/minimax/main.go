@@ -4,7 +4,7 @@
 //	go run ./minimax -root ..
 //	go run ./minimax -only exp
 //
-// With -only, it prints the polynomials whose names begin with this text and writes nothing.
+// With -only, it prints the polynomials whose names begin with the given text and writes nothing.
 package main
 
 import (

@@ -19,14 +19,14 @@ type fit struct {
 	// the polynomial's error to the error to be minimized.
 	target func(x *big.Float) *big.Float
 	weight func(x *big.Float) *big.Float
-	// bits is the precision of the coefficients: 24 or 53. The first coefficients, as many as pairs
-	// says, are sums of two numbers.
+	// bits is the precision of the coefficients: 24 or 53. The first coefficients, pairs in number,
+	// are sums of two numbers.
 	bits, pairs int
 }
 
 // A result is a fit's polynomial with rounded coefficients.
 type result struct {
-	high, low []float64 // low is only set for the fit's pairs
+	high, low []float64 // low is set only for the coefficients that are pairs
 	err       float64   // largest weighted error of the rounded polynomial
 }
 
@@ -57,7 +57,7 @@ func sample(t fit) grid {
 }
 
 // run finds the polynomial. The coefficients are rounded one by one, from the constant term
-// upwards, and the other coefficients are fitted again after each.
+// upwards, and the remaining coefficients are fitted again after each step.
 func run(t fit) result {
 	g := sample(t)
 	residual := append([]*big.Float(nil), g.f...)

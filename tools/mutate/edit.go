@@ -195,7 +195,7 @@ func (p *pkg) wrong(chosen []*site) ([]*site, error) {
 			}
 		}
 		if inner == nil {
-			// The error is outside all changes, such as a missing return. Blame the nearest
+			// The error, such as a missing return, is outside all changes. Blame the nearest
 			// change.
 			for _, s := range spans[pos.Filename] {
 				far := max(s.from-pos.Offset, pos.Offset-s.to)

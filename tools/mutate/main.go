@@ -28,7 +28,7 @@ import (
 // packages lists the packages to change.
 const packages = "./loader,./driver/cu,./driver,./driver/image,./driver/trace,./driver/cudatest,./driver/emulator,./driver/emulator/internal/vm,./graph,./ptx"
 
-// apart maps a package to the folders with further tests of it.
+// apart maps a package to the other folders that contain tests of it.
 var apart = map[string][]string{
 	"graph": {
 		"graph/internal/condtest", "graph/internal/drivertest", "graph/internal/misusetest", "graph/internal/inflight",

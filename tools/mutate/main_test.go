@@ -61,10 +61,10 @@ func TestChangesAreKilledByTheTestsThatNoticeThem(t *testing.T) {
 	dir := module(t)
 	sample, results := filepath.Join(dir, "sample.jsonl"), filepath.Join(dir, "results.jsonl")
 	var lines []string
-	for n := 15; n <= 27; n++ { // lines of Mean
+	for n := 15; n <= 27; n++ { // the lines of Mean
 		lines = append(lines, "./sums.go:"+itoa(n))
 	}
-	for n := 30; n <= 42; n++ { // lines of Untested and Careless
+	for n := 30; n <= 42; n++ { // the lines of Untested and Careless
 		lines = append(lines, "./sums.go:"+itoa(n))
 	}
 	ok(t, listLines(dir, []string{"."}, lines, sample))

@@ -22,13 +22,13 @@ type runner struct {
 	retry, only      []string
 	with             []string
 	short            bool
-	patience         time.Duration // additional time for tests on a busy machine
+	patience         time.Duration // additional time for tests, in case the machine is busy
 	deadline         time.Time
 
 	module   string
 	pkgs     []*pkg
 	changes  map[*pkg][]numbered
-	overlays [2]string // the overlay with the changes, and the overlay for tracing
+	overlays [2]string // one overlay with the changes, and one that also traces
 	tested   map[string]*testPackage
 	out      *os.File
 }
@@ -162,7 +162,7 @@ func (r *runner) prepare(all []mutant, done map[int]result) error {
 }
 
 // testsOf returns the packages whose tests are run for a change in a package. The package itself
-// comes first, followed by the folders with further tests of it.
+// comes first, followed by the other folders that contain tests of it.
 func (r *runner) testsOf(path string) []string {
 	list := []string{path}
 	for _, folder := range apart[strings.TrimPrefix(path, r.module+"/")] {
@@ -171,7 +171,7 @@ func (r *runner) testsOf(path string) []string {
 	return list
 }
 
-// slower is how many times longer than usual the tests may take with a change.
+// slower is the factor by which a change may make the tests take longer than usual.
 const slower = 6
 
 // try runs the tests that reach a change. It runs short tests that reach few other changes first.

@@ -232,10 +232,10 @@ func readSample(file string) (header, []mutant, error) {
 type result struct {
 	ID    int
 	State string
-	By    string  `json:",omitempty"` // the test that failed
-	Why   string  `json:",omitempty"` // the first line of its output
+	By    string  `json:",omitempty"` // name of the test that failed
+	Why   string  `json:",omitempty"` // first line of its output
 	Tests int     // number of tests that were run with the change
-	Secs  float64 // time taken by the tests
+	Secs  float64 // time in seconds that the tests took
 }
 
 // The outcomes of a change.
@@ -243,8 +243,8 @@ const (
 	killed    = "killed"
 	survived  = "survived"
 	timedOut  = "timeout"
-	unreached = "unreached" // no test that is run for its package reaches it
-	gone      = "gone"      // the code of the function has changed since the sample was drawn
+	unreached = "unreached" // none of the tests that are run for its package reaches the change
+	gone      = "gone"      // the function's code has changed since the sample was drawn
 )
 
 func readResults(file string) (map[int]result, error) {

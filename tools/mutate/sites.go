@@ -38,13 +38,13 @@ type insertion struct {
 // site is a possible change. In its insertions, the constant on stands for the condition that
 // selects the change.
 type site struct {
-	Key  string // does not change as long as the code of its function does not change
+	Key  string // key that stays the same as long as the code of the function does not change
 	Kind string
 	File string
 	Line int
 	Func string
-	Code string // the code before the change
-	To   string // the code after the change
+	Code string // code before the change
+	To   string // code after the change
 
 	src  *source
 	from int
@@ -56,7 +56,7 @@ type statement struct {
 	sites []*site
 }
 
-const on = "\x00" // a placeholder, replaced when the number of the change is known
+const on = "\x00" // a placeholder, which is replaced once the number of the change is known
 
 type finder struct {
 	p     *pkg
@@ -396,7 +396,7 @@ func (f *finder) literal(n *ast.BasicLit) {
 		return
 	}
 	if b, ok := tv.Type.(*types.Basic); ok && b.Info()&types.IsUntyped != 0 {
-		return // it is part of a larger constant expression
+		return // the operand is part of a larger constant expression
 	}
 	v := constant.BinaryOp(constant.ToInt(tv.Value), token.ADD, constant.MakeInt64(1))
 	if constant.Compare(constant.ToInt(tv.Value), token.GTR, constant.MakeInt64(1)) && n.Pos()%2 == 0 {
@@ -463,7 +463,7 @@ func (f *finder) swallowed(s *ast.ReturnStmt) {
 	}
 	var b strings.Builder
 	if call, ok := last.(*ast.CallExpr); ok && !f.p.info.Types[call.Fun].IsType() {
-		fmt.Fprintf(&b, "_ = %s; ", f.code(call)) // keeps the side effects of the call
+		fmt.Fprintf(&b, "_ = %s; ", f.code(call)) // preserves the side effects of the call
 	}
 	b.WriteString("return ")
 	for _, r := range s.Results[:n-1] {
@@ -538,7 +538,7 @@ func (f *finder) returnsZero(s ast.Stmt) bool {
 	return true
 }
 
-// early inserts a return of zero values before a statement.
+// early inserts a statement that returns zero values before a statement.
 func (f *finder) early(s ast.Stmt) {
 	if f.returnsZero(s) {
 		return

@@ -113,8 +113,8 @@ func count(w io.Writer, title string, all []mutant, group func(mutant) string, s
 	fmt.Fprintln(w)
 }
 
-// readReasons reads a file that says why changes are equivalent to the original code. Each line has
-// a change's key, a tab and the reason.
+// readReasons reads a file with the reasons why changes are equivalent to the original code. Each
+// line has a change's key, a tab and the reason.
 func readReasons(file string) (map[string]string, error) {
 	all := map[string]string{}
 	if file == "" {

@@ -32,7 +32,7 @@ type testPackage struct {
 type test struct {
 	Name       string
 	Secs       float64
-	Hits       []int // the changes that the test reaches
+	Hits       []int // numbers of the changes that the test reaches
 	Unreliable bool  // the test fails even without a change
 }
 
@@ -162,7 +162,7 @@ func (tp *testPackage) trace(binary, name string) (*test, error) {
 	}
 	if outcome.failed {
 		// The tracing code may disturb the test, for instance if the test counts allocations. So
-		// decide without tracing whether the test is reliable.
+		// the run that determines whether the test is reliable does not trace.
 		plain, err := tp.process(tp.binary, []*test{t}, 5*time.Minute, "MUTATE_ID=0")
 		if err != nil {
 			return nil, err
@@ -177,7 +177,7 @@ func (tp *testPackage) trace(binary, name string) (*test, error) {
 
 type outcome struct {
 	failed, timeout bool
-	test            string // the test that failed
+	test            string // name of the test that failed
 	why             string
 }
 

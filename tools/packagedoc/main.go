@@ -134,7 +134,7 @@ graph TD
 	return b.String()
 }
 
-// indirectly reports whether a package imports another one through a third one.
+// indirectly reports whether a package imports another package through a third package.
 func indirectly(all map[string]pkg, from, to string) bool {
 	for _, i := range all[from].imports {
 		if i != to && reaches(all, i, to) {

@@ -18,7 +18,7 @@ type builder struct {
 	m       *build.Module
 	k       *build.Func
 	label   build.Label
-	regs    map[string][]build.Reg // by the prefix that maker uses
+	regs    map[string][]build.Reg // registers, by the prefix that maker uses
 	symbols map[string]build.Operand
 }
 
@@ -155,7 +155,7 @@ func (b *builder) arguments(in *instruction) []build.Operand {
 	return out
 }
 
-// builtJob is a batch of instructions whose modules have one header.
+// builtJob is a batch of instructions whose modules have the same header.
 type builtJob struct {
 	a            *assembler
 	target, head string
@@ -174,9 +174,9 @@ func (j *builtJob) run(dir string) {
 	}
 }
 
-// built compares n instructions that package build constructs. One half is for random versions and
-// targets, the other for the lowest ones, which package build chooses. One half of each is changed,
-// so that many are invalid.
+// built compares n instructions that package build constructs. One half of them is for random
+// versions and targets. The other half is for the lowest ones, which package build chooses. In each
+// half, half of the instructions are changed, so that many are invalid.
 func built(assemblers []*assembler, seed uint64, n, examples int) error {
 	dir, err := os.MkdirTemp("", "ptxfuzz")
 	if err != nil {
@@ -224,7 +224,7 @@ func builtJobs(assemblers []*assembler, seed uint64, n int) ([]*builtJob, error)
 		version, target := headerOf(head)
 		a := newestFor(assemblers, version)
 		if a == nil {
-			continue // the lowest version of a form that is newer than the assemblers
+			continue // the lowest version for the form is newer than all assemblers
 		}
 		j := open[head]
 		if j == nil || len(j.lines) == batch {
@@ -275,8 +275,9 @@ func headerOf(text string) (version, target string) {
 	return version, ""
 }
 
-// agreement prints the differences, their explanations, and the share of instructions on which both
-// agree. It fails if that is less than 99 %, or if a difference has no explanation.
+// agreement prints the differences, their explanations, and the share of instructions on which the
+// library and ptxas agree. It fails if that share is less than 99 %, or if a difference has no
+// explanation.
 func agreement(all []verdict, examples int) error {
 	accepted, refused, valid, invalid := report(all, examples)
 	n := valid + invalid

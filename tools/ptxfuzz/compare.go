@@ -18,11 +18,11 @@ import (
 // crashed is the verdict of ptxas if ptxas itself crashed.
 const crashed = "ptxas crashed"
 
-// verdict holds why the library and ptxas reject an instruction or a text.
+// verdict holds the reasons for which the library and ptxas reject an instruction or a text.
 type verdict struct {
 	family string
 	what   string
-	theirs string // why ptxas rejects it; "" if ptxas accepts it
+	theirs string // reason why ptxas rejects it; "" if ptxas accepts it
 	ours   string
 }
 
@@ -92,7 +92,7 @@ func percent(n, of int) float64 {
 }
 
 // macroLines exceeds every line number in the compiler's own macros. Errors inside a macro have
-// line numbers of the macro, so larger line numbers belong to the text.
+// line numbers of the macro, so line numbers above macroLines belong to the text.
 const macroLines = 5000
 
 // batch is the number of instructions per text.
@@ -118,8 +118,8 @@ func (a *assembler) instructions(dir, version, target string, lines []string) ([
 	return out, nil
 }
 
-// judge returns why ptxas rejects each instruction, or "" if it accepts it. The head declares the
-// registers %u1 to %u3, besides those of the instructions.
+// For each instruction, judge returns the reason why ptxas rejects it, or "" if ptxas accepts it.
+// In addition to the registers of the instructions, head must declare the registers %u1 to %u3.
 func (a *assembler) judge(dir, target, head string, lines []string, tail string) ([]string, error) {
 	first := macroLines + strings.Count(head, "\n") + 1
 	theirs := make([]string, len(lines))

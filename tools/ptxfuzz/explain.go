@@ -8,9 +8,9 @@ import (
 // explanation describes a known difference from ptxas 12.4, which the library keeps on purpose.
 type explanation struct {
 	why      string
-	accepted bool           // the library accepts what ptxas rejects; otherwise the reverse
-	what     *regexp.Regexp // the instruction
-	reason   *regexp.Regexp // the reason that the library or ptxas gives for rejecting it
+	accepted bool           // the library accepts what ptxas rejects; if false, the reverse
+	what     *regexp.Regexp // matches the instruction
+	reason   *regexp.Regexp // matches the reason that the library or ptxas gives for rejecting it
 }
 
 var explanations = []explanation{
@@ -71,7 +71,7 @@ var explanations = []explanation{
 }
 
 // explained prints how many differences each explanation covers, and the differences without one.
-// It returns the number of the latter.
+// It returns the number of differences without an explanation.
 func explained(all []verdict) (left int) {
 	count := make([]int, len(explanations))
 next:
@@ -79,7 +79,7 @@ next:
 		if v.theirs == crashed || (v.theirs == "") == (v.ours == "") {
 			continue
 		}
-		reason := v.theirs + v.ours // one of them is ""
+		reason := v.theirs + v.ours // one of the two is ""
 		for i, e := range explanations {
 			if e.accepted == (v.ours == "") && e.what.MatchString(v.what) && e.reason.MatchString(reason) {
 				count[i]++

@@ -44,8 +44,8 @@ var prefixes = []string{"qb", "qu", "hb", "hu", "hs", "b", "u", "s", "f", "bd", 
 type maker struct {
 	rng     *rand.Rand
 	halfs   bool
-	scalars bool     // without vector registers
-	words   []string // the modifiers of all instructions
+	scalars bool     // do not use vector registers
+	words   []string // modifiers of all instructions
 }
 
 func pick[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }
@@ -211,18 +211,18 @@ func (m *maker) register(t ptx.Type) string {
 
 func (m *maker) change(in *instruction, f *isa.Form) {
 	switch m.rng.IntN(10) {
-	case 0, 1: // another modifier
+	case 0, 1: // use another modifier
 		in.mods = append(in.mods, m.word(f))
 	case 2: // remove a modifier
 		if len(in.mods) > 0 {
 			i := m.rng.IntN(len(in.mods))
 			in.mods = append(in.mods[:i:i], in.mods[i+1:]...)
 		}
-	case 3: // one replaced
+	case 3: // replace a modifier
 		if len(in.mods) > 0 {
 			in.mods[m.rng.IntN(len(in.mods))] = m.word(f)
 		}
-	case 4, 5: // another type
+	case 4, 5: // use another type
 		if len(in.types) > 0 {
 			in.types[m.rng.IntN(len(in.types))] = pick(m.rng, typeWords)
 		}
@@ -232,7 +232,7 @@ func (m *maker) change(in *instruction, f *isa.Form) {
 		} else {
 			in.args = append(in.args, pick(m.rng, []string{"%b1", "%p1", "1", "%bd1"}))
 		}
-	default: // another operand
+	default: // use another operand
 		if len(in.args) > 0 {
 			in.args[m.rng.IntN(len(in.args))] = m.other()
 		}

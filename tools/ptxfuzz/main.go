@@ -3,10 +3,10 @@
 //
 //	-mode mutants ROOT   seeded changes of the project's kernels, loaded on the emulator
 //	-mode forms          instructions generated from the rules, most with a change
-//	-mode build          the same through package build, for random or for the lowest versions
-//	-mode cvt            every conversion with every rounding
+//	-mode build          like forms, but built with package build, for random or for the lowest versions
+//	-mode cvt            every conversion with every rounding mode
 //	-mode texts DIR...   whole files: *.ptx, and PTX in string constants of *.go
-//	-mode lines FILE...  instructions, a line each: 8.4 sm_90a add.u32 %u1, %u2, %u3;
+//	-mode lines FILE...  instructions, one per line: 8.4 sm_90a add.u32 %u1, %u2, %u3;
 package main
 
 import (

@@ -19,7 +19,7 @@ import (
 // base is a text that ptxas accepts. It has one kernel with instructions of a family.
 type base struct {
 	name, text, target string
-	places             []int // indices of the family's instructions
+	places             []int // indices of the instructions that belong to the family
 }
 
 // maxBase limits the number of instructions in a base, because ptxas compiles every mutant.
@@ -38,7 +38,7 @@ func bases(root string, newest ptx.Version, raise string) (map[string][]base, er
 			m.Version = v
 			text = m.String()
 		}
-		if isa.Check(m) != nil { // needs a newer assembler, or became invalid with the raised version
+		if isa.Check(m) != nil { // the text needs a newer assembler, or became invalid when its version was raised
 			return
 		}
 		places := map[string][]int{}
@@ -71,7 +71,7 @@ func bases(root string, newest ptx.Version, raise string) (map[string][]base, er
 			return nil, err
 		}
 		m, err := ptx.Parse(file, src)
-		if err != nil { // a template, not PTX
+		if err != nil { // the file is a template, not PTX
 			continue
 		}
 		for _, one := range single(m) {
@@ -233,7 +233,7 @@ func compareMutants(assemblers []*assembler, root string, seed uint64, n, exampl
 	return within(out, examples)
 }
 
-// one compares the verdicts on a mutant.
+// one compares the verdicts of the library and of ptxas on a mutant.
 func one(assemblers []*assembler, gpu *machine, dir string, m mutant) (verdict, bool, error) {
 	v := verdict{family: m.family, what: m.what, theirs: crashed}
 	a := newestFor(assemblers, header(m.text, ".version"))
@@ -258,7 +258,7 @@ func one(assemblers []*assembler, gpu *machine, dir string, m mutant) (verdict, 
 			v.theirs = "refused"
 		}
 		if strings.Contains(v.theirs, "Unresolved extern") || strings.Contains(v.theirs, "too much") && !strings.Contains(v.theirs, "shared") {
-			v.theirs = crashed // limits of a GPU, and symbols that are linked later, are not errors in the text
+			v.theirs = crashed // limits of a GPU and symbols that are linked later are not errors in the text
 			return v, false, nil
 		}
 	}

@@ -49,7 +49,7 @@ func (u *mutator) instruction(nth int) string {
 			return ""
 		}
 		mods[u.rng.IntN(len(mods))] = u.word(in)
-	case 3: // another type
+	case 3: // use another type
 		var at []int
 		for i, m := range mods {
 			if ptx.ParseType(m) != ptx.NoType {
@@ -75,7 +75,7 @@ func (u *mutator) instruction(nth int) string {
 		}
 		a, b := u.rng.IntN(len(in.Args)), u.rng.IntN(len(in.Args))
 		in.Args[a], in.Args[b] = in.Args[b], in.Args[a]
-	case 6: // a constant
+	case 6: // change a constant
 		if len(in.Args) == 0 {
 			return ""
 		}
@@ -232,7 +232,7 @@ func (u *mutator) statements(visit func(ptx.Stmt)) {
 	}
 }
 
-// some returns an instruction of the text, to identify the text in reports.
+// some returns an instruction of the text, which identifies the text in reports.
 func (u *mutator) some() string {
 	out := ""
 	instructions(u.m, func(in *ptx.Instr) {

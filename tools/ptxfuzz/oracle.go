@@ -18,7 +18,7 @@ import (
 type assembler struct {
 	path   string
 	newest ptx.Version
-	oldest int // the oldest architecture that it supports
+	oldest int // oldest architecture that the assembler supports
 }
 
 var release = regexp.MustCompile(`release (\d+)\.(\d+)`)
@@ -67,8 +67,8 @@ var message = regexp.MustCompile(`line (\d+); (?:error|fatal)\s*: (.*)`)
 // result is ptxas's verdict on a text.
 type result struct {
 	ok    bool
-	lines map[int]string // errors by line
-	rest  string         // the first error without a line
+	lines map[int]string // errors, by line number
+	rest  string         // first error without a line number
 }
 
 // first returns the error with the lowest line number, or the first error without a line.

@@ -44,8 +44,8 @@ func main() {
 
 // A passage is a comment or a sentence, with its position.
 type passage struct {
-	root string // folder of its project
-	file string // relative to the root, with slashes
+	root string // folder of the passage's project
+	file string // path relative to the root, with slashes
 	line int
 	text string
 }

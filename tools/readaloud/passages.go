@@ -83,7 +83,7 @@ func commentsOf(name string, text []byte) ([]passage, error) {
 	}
 	var all []passage
 	for _, group := range file.Comments {
-		text := strings.TrimSpace(group.Text()) // without directives
+		text := strings.TrimSpace(group.Text()) // Text omits directives
 		if !prose(text) || output.MatchString(text) || strings.HasPrefix(text, "+build") {
 			continue
 		}
@@ -110,8 +110,8 @@ func sentencesOf(name, text string) []passage {
 	}
 	var (
 		all  []passage
-		para []string // the lines of the current paragraph
-		from int      // number of the paragraph's first line
+		para []string // lines of the current paragraph
+		from int      // line number of the paragraph's first line
 	)
 	flush := func() {
 		all = append(all, split(name, from, para)...)
@@ -150,7 +150,8 @@ func sentencesOf(name, text string) []passage {
 	return all
 }
 
-// split returns the sentences of a paragraph. from is the number of its first line.
+// split returns the sentences of a paragraph. from is the line number of the paragraph's first
+// line.
 func split(name string, from int, lines []string) []passage {
 	var (
 		all   []passage

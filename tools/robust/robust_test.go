@@ -21,8 +21,8 @@ type builder struct {
 	dir string
 }
 
-// withCgo returns a builder for programs that need cgo. It skips the test without a C compiler or
-// on another system than Linux.
+// withCgo returns a builder for programs that need cgo. It skips the test if there is no C compiler
+// or if the system is not Linux.
 func withCgo(t *testing.T) builder {
 	if runtime.GOOS != "linux" {
 		t.Skip("these programs are for Linux")

@@ -4,7 +4,7 @@
 //	<!-- run: tests; 3adcf42, 2026-11-22; two H200, driver 580 -->
 //
 // means that the next code block or table is the output of that part of bundle/run.sh, at that
-// commit and on that machine. The command counts the verdict from the output. For each part and
+// commit and on that machine. The command derives the verdict from the output. For each part and
 // machine, the table shows the latest run and, if that run failed, also the latest run that passed.
 //
 //	go run -C tools ./rundoc -root ..

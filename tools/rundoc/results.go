@@ -18,8 +18,8 @@ type result struct {
 }
 
 type counts struct {
-	passed, failed, notRun int // lines of bundle/run.sh, rows with a budget
-	tests, skipped         int // tests in all of these lines
+	passed, failed, notRun int // numbers of lines of bundle/run.sh, or of rows with a budget
+	tests, skipped         int // numbers of tests in all of these lines
 	failures               []string
 }
 
@@ -58,7 +58,7 @@ func results(file, text string) ([]*result, error) {
 // printed returns the lines of the next code block or table.
 func printed(lines []string) []string {
 	for i, line := range lines {
-		if strings.HasPrefix(line, "<!--") { // belongs to another run, or is a comment
+		if strings.HasPrefix(line, "<!--") { // the line belongs to another run, or is a comment
 			return nil
 		}
 		if fence, _, ok := doc.Fence(line); ok {
@@ -76,7 +76,7 @@ func printed(lines []string) []string {
 }
 
 func (r *result) count(lines []string) {
-	kept := -1 // the column with the verdict in a budget table
+	kept := -1 // index of the column with the verdict in a budget table
 	running, lacks := "", false
 	ended := func() { // an example that printed its output has passed, because it checks its results first
 		switch {

@@ -35,7 +35,7 @@ func api(o options) error {
 
 // surfaceOf collects the API of the module in root on every platform.
 func surfaceOf(root string) (surface, error) {
-	on := make(map[string]map[string][]platform) // package, line
+	on := make(map[string]map[string][]platform) // the platforms of each line, by package and line
 	files := source.NewFiles()
 	for _, p := range platforms {
 		if err := collect(root, p, files, on); err != nil {

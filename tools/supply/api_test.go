@@ -142,8 +142,8 @@ func TestTheLastTagIsTheHighestVersionBehindTheCommit(t *testing.T) {
 	}
 }
 
-// lastTag must return an error for a source without information about tags. If it treated it as a
-// source without tags, the check would pass.
+// lastTag must return an error for a source that has no information about tags. If lastTag treated
+// such a source as one without tags, the check would pass.
 func TestASourceThatKnowsNoTagsIsAnError(t *testing.T) {
 	root := t.TempDir()
 	t.Setenv("GIT_CEILING_DIRECTORIES", filepath.Dir(root))

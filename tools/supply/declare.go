@@ -130,7 +130,7 @@ func typeText(t types.Type) string {
 	text := types.TypeString(t, (*types.Package).Name)
 	expr, err := parser.ParseExpr(text)
 	if err != nil {
-		return text // not an expression, such as the type set of a constraint
+		return text // the text is not an expression, such as the type set of a constraint
 	}
 	ast.Inspect(expr, func(n ast.Node) bool {
 		if f, ok := n.(*ast.FuncType); ok {

@@ -25,7 +25,7 @@ type module struct {
 
 type platform struct {
 	os, arch string
-	tags     string // separated by commas
+	tags     string // build tags, separated by commas
 }
 
 func (p platform) String() string {

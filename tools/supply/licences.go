@@ -20,7 +20,7 @@ var allowed = []string{"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT
 // dependency is a module and its use in this repository.
 type dependency struct {
 	module
-	use     string // "programs", "tests" or a module of this repository, such as tools
+	use     string // "programs", "tests", or the name of a module of this repository, such as tools
 	licence string
 	notice  bool
 }
@@ -111,7 +111,7 @@ func dependenciesOf(dir, use string, tests bool) ([]dependency, error) {
 		for _, l := range list {
 			m := l.Module
 			if m == nil || m.Main || m.Replace != nil && m.Replace.Version == "" {
-				continue // in the standard library, or in this repository
+				continue // the package is in the standard library or in this repository
 			}
 			if seen[m.Path], err = licensed(*m, use); err != nil {
 				return nil, err

@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// maxZip is the largest allowed size in bytes of the zip that "go get" downloads for the
-// module. The compiler of kernels and its tests take 0.7 MB of it. The PTX of the ready kernels, 0.85
-// MB, leaves when they are written in Go.
+// maxZip is the largest allowed size in bytes of the zip that "go get" downloads for the module. The
+// kernel compiler and its tests take 0.7 MB of it. The PTX of the ready-made kernels takes 0.85 MB,
+// which will be saved when these kernels are written in Go.
 const maxZip = 4_200_000
 
 // size prints the size of the module's zip and its largest folders, and returns an error if the zip
@@ -69,8 +69,8 @@ type folder struct {
 	size int64
 }
 
-// zipped returns the size of a zip of the files, and how much each folder adds to it, largest
-// first.
+// zipped returns the size of a zip that contains the files, and the number of bytes that each
+// folder adds to it, largest first.
 func zipped(root string, files []string) (int64, []folder, error) {
 	var written counter
 	w := zip.NewWriter(&written)

@@ -59,7 +59,7 @@ func lastTag(root string) (string, error) {
 	return tag, nil
 }
 
-// promise returns an error if the API was of the tag has lines that are neither in s nor in
+// promise returns an error if was, the API of the tag, has lines that are neither in s nor in
 // allowed.
 func (s surface) promise(o options, was surface, tag string, allowed []string) error {
 	gone := slices.DeleteFunc(was.minus(s), func(l string) bool { return slices.Contains(allowed, l) })

@@ -23,7 +23,7 @@ const (
 
 type canvas struct {
 	strings.Builder
-	perMicrosecond float64 // pixels
+	perMicrosecond float64 // number of pixels per µs
 }
 
 func (c *canvas) x(micros float64) float64 { return left + micros*c.perMicrosecond }

@@ -4,9 +4,9 @@
 //	go run -C tools ./timeline -root ..           # write the picture
 //	go run -C tools ./timeline -root .. -check    # fail if it would change
 //
-// It reads the times from docs/results/h200-driver-580.md: for how long the host is busy, and when
-// the step is done. The times of single kernels were not measured, so all kernels have the same
-// length in the picture.
+// It reads two times from docs/results/h200-driver-580.md: how long the host is busy, and when the
+// step is done. The times of single kernels were not measured, so all kernels have the same length
+// in the picture.
 package main
 
 import (
@@ -46,8 +46,8 @@ type figures struct {
 
 func (f figures) operations() int { return f.kernels + f.copies }
 
-// A way holds, for one way of running a step, for how long the host is busy and when the step is
-// done, in µs.
+// A way holds two times in µs for one way of running a step: how long the host is busy, and when
+// the step is done.
 type way struct{ host, wall float64 }
 
 var (

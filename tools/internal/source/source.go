@@ -118,18 +118,18 @@ func (f *Files) check(t Target, folders []string, whole bool) ([]Package, error)
 type checker struct {
 	target Target
 	files  *Files
-	whole  bool // also checks function bodies
+	whole  bool // also check function bodies
 	sizes  types.Sizes
 	done   map[string]*types.Package
-	own    []Package // packages of the checked modules
+	own    []Package // packages of the modules being checked
 	errs   []error
 }
 
-// check checks a package whose imports have already been checked. In the standard library,
-// which is known to compile, it ignores function bodies and errors.
+// check checks a package whose imports have already been checked. For a package of the standard
+// library, which is known to compile, it ignores function bodies and errors.
 func (c *checker) check(p listed) {
 	if c.done[p.ImportPath] != nil || strings.HasSuffix(p.ImportPath, ".test") {
-		return // the main program that "go test" generates
+		return // the package is the main program that "go test" generates
 	}
 	whole := c.whole && !p.Standard
 	var syntax []*ast.File

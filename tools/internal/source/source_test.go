@@ -63,7 +63,7 @@ func TestWhatOnlyATargetHasIsChecked(t *testing.T) {
 				}
 			case err != nil:
 				t.Errorf("%s with %s: %v", name, c.file, err)
-			case len(all) < 3: // the package, its variant with tests, and the external test package
+			case len(all) < 3: // the package, its variant with tests, and its external test package
 				t.Errorf("%s with %s: only %v", name, c.file, all)
 			}
 		}

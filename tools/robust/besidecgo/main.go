@@ -104,7 +104,7 @@ const words = 5000
 // share makes C allocate and fill memory, changes the memory with a graph of this module,
 // and checks the result in C.
 func share(d *work.Device) error {
-	runtime.LockOSThread() // all calls in C must be on one thread
+	runtime.LockOSThread() // all calls of the C code must be on one thread
 	defer runtime.UnlockOSThread()
 	var p C.ulonglong
 	if err := check("fill", C.fill(&p, words, 2)); err != nil {

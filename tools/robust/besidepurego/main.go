@@ -81,7 +81,7 @@ func callbacks() error {
 	return sorts()
 }
 
-// sorts calls C's qsort with a Go function that compares, and checks the result.
+// sorts calls C's qsort with a comparison function written in Go, and checks the result.
 func sorts() error {
 	values := []int32{3, 1, 2}
 	other.sort(unsafe.Pointer(unsafe.SliceData(values)), 3, 4, other.compare)

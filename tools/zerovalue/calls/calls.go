@@ -29,9 +29,9 @@ type Exported struct {
 // Call is the outcome of a call. Done is false in the line before the call.
 type Call struct {
 	Number   int    // position in the sequence of calls
-	Name     string // graph.Graph.Add
+	Name     string // name, such as graph.Graph.Add
 	Receiver string // "nil", "zero", or "" for a function
-	Args     string // the set of arguments
+	Args     string // name of the set of arguments
 	Done     bool
 	Panic    string `json:",omitempty"`
 	Hangs    bool   `json:",omitempty"`
@@ -44,15 +44,15 @@ type Call struct {
 const (
 	zeroArgs = "zero arguments"    // the zero value of each parameter's type
 	nilArgs  = "typed nil"         // like zeroArgs, but interfaces contain nil pointers
-	someArgs = "arguments of zero" // pointers to zero values, functions, slices of one element
+	someArgs = "arguments of zero" // pointers to zero values, functions, and slices of one element
 )
 
 // caller makes the calls. types lists the types whose values can be passed as an interface.
 type caller struct {
-	types  []reflect.Type // pointer types
+	types  []reflect.Type // only pointer types
 	out    *json.Encoder
 	number int
-	from   int // skip calls before this number
+	from   int // number of the first call to make; earlier calls are skipped
 }
 
 // Main makes the calls and returns the exit status. An optional command-line argument is the number
@@ -95,7 +95,7 @@ func isData(t reflect.Type) bool {
 	if t.Kind() != reflect.Struct {
 		return true
 	}
-	if strings.HasPrefix(t.Name(), "CU") { // CUDA's own types; some contain a union
+	if strings.HasPrefix(t.Name(), "CU") { // CUDA's own types are data, although some contain a union
 		return true
 	}
 	for i := range t.NumField() {
@@ -134,7 +134,7 @@ func (c *caller) one(call Call, f reflect.Value) {
 				call.Panic = fmt.Sprintf("%v\n%s", p, debug.Stack())
 			}
 		}()
-		call.Failed = true // will be reset if the call returns
+		call.Failed = true // reset below if the call returns
 		call.Err, call.CanFail = c.results(f, c.args(f.Type(), call.Args))
 		call.Failed = false
 	}()
@@ -156,8 +156,8 @@ func (c *caller) write(call Call) {
 	}
 }
 
-// results calls f. It returns the text of the error, if any, and whether f can return an error, and
-// runs an iterator among the results.
+// results calls f. If a result is an iterator, results also runs it. It returns the text of the
+// error, if any, and whether f can return an error.
 func (c *caller) results(f reflect.Value, args []reflect.Value) (string, bool) {
 	results := f.Call(args)
 	text, canFail := "", false
