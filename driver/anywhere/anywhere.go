@@ -1,5 +1,5 @@
-// Package anywhere opens a driver on any machine: the system's driver if a GPU can be used, and
-// otherwise an emulator.
+// Package anywhere opens a driver on any machine. It opens the system's driver if there is a usable
+// GPU, and otherwise an emulator.
 //
 // Use it in examples, first programs and tools. The emulator adds several megabytes to a program,
 // so a program that requires a GPU should call driver.Open instead.
@@ -19,7 +19,7 @@ import (
 // the emulator silently.
 func Open() (*driver.Driver, error) { return OpenWith(emulator.Config{}) }
 
-// OpenWith is like Open, but configures the emulator.
+// OpenWith is like Open, but uses cfg if it opens an emulator.
 func OpenWith(cfg emulator.Config) (*driver.Driver, error) {
 	return open(driver.Open, slog.Default(), cfg)
 }

@@ -47,7 +47,7 @@ func TestWithoutAGPUTheEmulatorIsOpenedAndNamed(t *testing.T) {
 
 func TestWithAGPUNothingIsEmulated(t *testing.T) {
 	var b bytes.Buffer
-	// This emulator takes the place of the system's driver.
+	// This emulator stands in for the system's driver.
 	want, err := driver.New(emulator.New(emulator.Config{}))
 	if err != nil {
 		t.Fatal(err)

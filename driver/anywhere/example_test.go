@@ -19,7 +19,7 @@ func Example() {
 	// Output: true <nil>
 }
 
-// The configuration can describe the machine that the program will run on.
+// The configuration can describe the machine on which the program will run.
 func ExampleOpenWith() {
 	drv, err := anywhere.OpenWith(emulator.Config{Devices: 2})
 	if err != nil {

@@ -6,19 +6,19 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// Batch is a list of graph calls that are made in one native call. The calls run in order until one
-// fails. A Batch saves call overhead: a graph of a thousand nodes takes a thousand short calls to
-// build. Package graph uses it (Graph.AddBatch). Other code rarely needs it.
+// Batch is a list of graph functions' calls that are made in one native call. They run in order
+// until one fails. A Batch saves call overhead, because building a graph of a thousand nodes takes
+// a thousand short calls. Package graph uses it (Graph.AddBatch). Other code rarely needs it.
 //
 // A Batch does not keep pointer arguments alive. They must point into the heap, and the caller must
 // keep them alive until Run has returned. A later call may read results of an earlier call. After
-// Reset, the Batch can be reused, and adding calls then allocates nothing. A Batch is not safe for
-// concurrent use.
+// Reset, the Batch can be reused. Adding calls to a reused Batch does not allocate. A Batch is not
+// safe for concurrent use.
 type Batch struct {
 	d     *Driver
 	calls *loader.Batch
 
-	addKernel, setKernel *loader.Proc // the newest versions that d has
+	addKernel, setKernel *loader.Proc // the newest versions of these functions that d has
 }
 
 // NewBatch returns an empty batch of calls to d. The calls run under d's context and capture mode.
@@ -38,8 +38,8 @@ func (b *Batch) Len() int {
 	return b.calls.Len()
 }
 
-// Reset empties the batch and keeps its memory. Calls that are added later go to d. Pass nil for a
-// batch that is not in use.
+// Reset empties the batch and keeps its memory. Calls added afterwards are calls to d. Pass nil if
+// the batch will not be used for a while.
 func (b *Batch) Reset(d *Driver) {
 	if b == nil || b.calls == nil {
 		return
@@ -72,7 +72,7 @@ func (b *Batch) Run() (done int, err error) {
 	return done, b.stopped(failure)
 }
 
-// RunPart runs n consecutive calls, as Run does. first is the Frame that was returned when the
+// RunPart is like Run, but makes only n consecutive calls. first is the Frame returned when the
 // first of these calls was added. The calls stay in the batch and can run again.
 func (b *Batch) RunPart(first loader.Frame, n int) (done int, err error) {
 	if !b.exists() {
@@ -95,7 +95,7 @@ func (b *Batch) stopped(failure uintptr) error {
 	return b.d.result(functionCount, failure) // cannot happen
 }
 
-// GraphAddKernelNode adds a call of CuGraphAddKernelNode, or of its older version if the driver has
+// GraphAddKernelNode adds a call to CuGraphAddKernelNode, or to its older version if the driver has
 // only that.
 func (b *Batch) GraphAddKernelNode(node *CUgraphNode, graph CUgraph, deps *CUgraphNode, n uintptr, p *CUDA_KERNEL_NODE_PARAMS) loader.Frame {
 	if !b.exists() {
@@ -104,12 +104,12 @@ func (b *Batch) GraphAddKernelNode(node *CUgraphNode, graph CUgraph, deps *CUgra
 	return b.calls.Add5(b.addKernel, uintptr(unsafe.Pointer(node)), uintptr(graph), uintptr(unsafe.Pointer(deps)), n, uintptr(unsafe.Pointer(p)))
 }
 
-// GraphAddMemcpyNode adds a call of CuGraphAddMemcpyNode.
+// GraphAddMemcpyNode adds a call to CuGraphAddMemcpyNode.
 func (b *Batch) GraphAddMemcpyNode(node *CUgraphNode, graph CUgraph, deps *CUgraphNode, n uintptr, p *CUDA_MEMCPY3D, ctx CUcontext) loader.Frame {
 	return b.node(FnCuGraphAddMemcpyNode, node, graph, deps, n, unsafe.Pointer(p), ctx)
 }
 
-// GraphAddMemsetNode adds a call of CuGraphAddMemsetNode.
+// GraphAddMemsetNode adds a call to CuGraphAddMemsetNode.
 func (b *Batch) GraphAddMemsetNode(node *CUgraphNode, graph CUgraph, deps *CUgraphNode, n uintptr, p *CUDA_MEMSET_NODE_PARAMS, ctx CUcontext) loader.Frame {
 	return b.node(FnCuGraphAddMemsetNode, node, graph, deps, n, unsafe.Pointer(p), ctx)
 }
@@ -136,7 +136,7 @@ const (
 	BatchCountWord = 3 // the number of dependencies
 )
 
-// GraphExecKernelNodeSetParams adds a call of CuGraphExecKernelNodeSetParams, or of its older
+// GraphExecKernelNodeSetParams adds a call to CuGraphExecKernelNodeSetParams, or to its older
 // version if the driver has only that.
 func (b *Batch) GraphExecKernelNodeSetParams(exec CUgraphExec, node CUgraphNode, p *CUDA_KERNEL_NODE_PARAMS) loader.Frame {
 	if !b.exists() {
@@ -145,7 +145,7 @@ func (b *Batch) GraphExecKernelNodeSetParams(exec CUgraphExec, node CUgraphNode,
 	return b.calls.Add3(b.setKernel, uintptr(exec), uintptr(node), uintptr(unsafe.Pointer(p)))
 }
 
-// GraphLaunch adds a call of CuGraphLaunch.
+// GraphLaunch adds a call to CuGraphLaunch.
 func (b *Batch) GraphLaunch(exec CUgraphExec, s CUstream) {
 	if !b.exists() {
 		return

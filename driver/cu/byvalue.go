@@ -12,7 +12,8 @@ import (
 // Structs of 8 bytes (CUmemLocation) are one word in every ABI that this package supports: a
 // register or an 8-byte slot.
 //
-// Structs of more than 16 bytes (CUipcMemHandle and CUipcEventHandle, 64 bytes) depend on the ABI:
+// How structs of more than 16 bytes (CUipcMemHandle and CUipcEventHandle, 64 bytes) are passed
+// depends on the ABI:
 //
 //   - System V, x86-64 (3.2.3, class MEMORY): the struct is copied to the stack, after the
 //     arguments that do not fit in registers. The argument block contains the register arguments,
@@ -29,8 +30,8 @@ func structsOnStack(p *loader.Proc) bool {
 }
 
 // passesFloats reports whether floating-point arguments can be passed to the function. Three
-// functions of the old texture reference and parameter APIs have such arguments.
+// functions in the old texture reference and parameter APIs have such arguments.
 func passesFloats(p *loader.Proc) bool { return p.IsGo() || loader.PassesFloats() }
 
-// floatWord returns a float's bits in the low half of a word, which is the half that C code reads.
+// floatWord returns a float's bits in the lower half of a word. C code reads only that half.
 func floatWord(f float32) uintptr { return uintptr(math.Float32bits(f)) }

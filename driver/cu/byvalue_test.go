@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// rawCompiled returns a driver whose functions are C code, compiled from testdata/byvalue.c.
+// rawCompiled returns a driver whose functions are C code compiled from testdata/byvalue.c.
 func rawCompiled(t *testing.T) *cu.Driver {
 	t.Helper()
 	lib, err := loader.Open(compile(t, "testdata/byvalue.c"))

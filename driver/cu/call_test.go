@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// rawArgument returns a value for parameter i in which every byte is nonzero, and a check that the
+// rawArgument returns a value for parameter i in which no byte is zero, and a check that the
 // function received that value.
 func rawArgument(t *testing.T, i int, typ reflect.Type) (reflect.Value, func(a loader.Args) bool) {
 	t.Helper()

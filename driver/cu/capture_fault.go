@@ -5,9 +5,9 @@ import (
 	"sync/atomic"
 )
 
-// captureFaults stores the latest failed calls that may have invalidated a stream capture. The
+// captureFaults stores the most recent failed calls that may have invalidated a stream capture. The
 // capture itself fails only when it ends, and the driver does not report which call invalidated it.
-// Successful calls have no overhead.
+// Storing faults adds no overhead to successful calls.
 var captureFaults struct {
 	open  atomic.Int32 // number of captures that are being watched
 	count atomic.Uint64
@@ -16,8 +16,7 @@ var captureFaults struct {
 }
 
 // noteCaptureFault stores a failure that can invalidate a capture. While a capture is being
-// watched, this includes every failure, because the rejected work may have been meant for the
-// capture.
+// watched, every failure counts, because the rejected work may have been intended for the capture.
 func noteCaptureFault(e *Error) {
 	if captureFaults.open.Load() == 0 && !ofCapture(e.Result) {
 		return
@@ -53,8 +52,8 @@ func WatchCapture() (done func()) {
 func CaptureFaults() uint64 { return captureFaults.count.Load() }
 
 // CaptureFaultsSince returns the failed calls since CaptureFaults returned n, the earliest first.
-// Only the latest eight are stored. The driver does not report which capture a call invalidated, so
-// if several captures are open, it can be any of them.
+// Only the latest eight are stored. If several captures are open, a call may have invalidated any
+// of them: the driver does not report which.
 func CaptureFaultsSince(n uint64) []*Error {
 	captureFaults.mu.Lock()
 	defer captureFaults.mu.Unlock()

@@ -16,7 +16,7 @@
 //	err := drv.CuDeviceGetAttribute(&n, cu.CU_DEVICE_ATTRIBUTE_WARP_SIZE, dev.Raw())
 //
 // A raw function checks nothing and retains nothing. The caller must destroy the objects and free
-// the memory that it creates.
+// the memory that it creates with raw functions.
 //
 // Within this module, this package imports only package loader and internal packages.
 package cu

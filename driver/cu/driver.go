@@ -14,7 +14,7 @@ const MinVersion = 11040
 // Driver is an opened CUDA driver. Each method has the name of a C function and calls that function
 // of the driver. It is safe for concurrent use.
 //
-// Between some calls the driver keeps state in the OS thread: between cuCtxPushCurrent and
+// Between some calls, the driver keeps state in the OS thread: between cuCtxPushCurrent and
 // cuCtxPopCurrent, and between cuLinkCreate and cuLinkDestroy. A goroutine that makes such calls
 // must use runtime.LockOSThread, because otherwise it may move to another thread. Package driver's
 // own functions do that where necessary.
@@ -35,7 +35,7 @@ type driverCore struct {
 	lib         loader.Library
 	version     int
 	closed      atomic.Bool
-	absent      string // why there is no driver, or ""
+	absent      string // why there is no driver; "" if there is one
 	beforeClose []func()
 }
 
@@ -79,8 +79,8 @@ func (d *Driver) Init() error {
 	return fmt.Errorf("cannot use %s: %w", d.Library().Name(), err)
 }
 
-// Bound returns a view of the driver in which every call first makes ctx current on its thread,
-// in the same native call. ctx stays current afterwards.
+// Bound returns a view of the driver in which every call first makes ctx current on its thread, in
+// the same native call. ctx stays current afterwards.
 func (d *Driver) Bound(ctx CUcontext) *Driver {
 	// bind is a separate method so that Bound is inlined and its view can stay on the stack.
 	v := d.bind(ctx)
@@ -127,8 +127,8 @@ func (d *Driver) Has(f Function) bool {
 	return d.exists() && f < functionCount && !d.fn.slice()[f].IsZero()
 }
 
-// Proc returns a resolved function, for batches and wrappers. If f is not a function, it returns
-// nil. If the driver does not have f, it returns a zero Proc.
+// Proc returns a resolved function, for batches and wrappers. If f is not a valid Function, Proc
+// returns nil. If the driver does not have f, it returns a zero Proc.
 func (d *Driver) Proc(f Function) *loader.Proc {
 	if !d.exists() {
 		return nil
@@ -175,8 +175,8 @@ func (d *Driver) Library() loader.Library {
 }
 
 // BeforeClose registers a function that the first Close calls before it closes the library. At that
-// time, Closed already returns true. Packages use it to stop using the driver. Call BeforeClose
-// before goroutines share the driver.
+// time, Closed already returns true. Packages that use the driver in the background stop doing so
+// in f. Call BeforeClose before goroutines share the driver.
 func (d *Driver) BeforeClose(f func()) {
 	if d.exists() {
 		d.core.beforeClose = append(d.core.beforeClose, f)
@@ -193,8 +193,8 @@ func (d *Driver) Closed() bool {
 
 // Close closes the library. First close all objects created from the driver.
 //
-// The system's library stays loaded, so a call after Close is safe. Such a call returns what the
-// library returns, and its errors match [ErrClosed].
+// The system's library stays loaded, so a call after Close is safe. Such a call still reaches the
+// library, and any error it returns matches [ErrClosed].
 func (d *Driver) Close() error {
 	if !d.exists() || d.core.closed.Swap(true) {
 		return nil

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// enumString returns name, or the type and the number if name is "".
+// enumString returns name. If name is "", it returns the type and the number.
 func enumString[T ~uint32 | ~int32](typ string, v T, name string) string {
 	if name != "" {
 		return name
@@ -13,8 +13,8 @@ func enumString[T ~uint32 | ~int32](typ string, v T, name string) string {
 	return typ + "(" + strconv.FormatInt(int64(v), 10) + ")"
 }
 
-// flagsString returns the name of v. If v has no name, it joins the names of its bits with "|", and
-// adds the bits without a name as one number.
+// flagsString returns the name of v. If v has no name, flagsString joins the names of its bits with
+// "|". It adds all bits without a name as a single number.
 func flagsString[T ~uint32](typ string, v T, name func(T) string) string {
 	if s := name(v); s != "" {
 		return s

@@ -10,8 +10,8 @@ import (
 )
 
 var (
-	// ErrNotSupported matches CUDA_ERROR_NOT_SUPPORTED, and the error for a function that the
-	// driver lacks.
+	// ErrNotSupported matches CUDA_ERROR_NOT_SUPPORTED. It also matches the error for a function
+	// that the driver does not have.
 	ErrNotSupported = errors.New("not supported by the installed CUDA driver")
 	// ErrDriverTooOld matches the error for a driver that is older than [MinVersion].
 	ErrDriverTooOld = errors.New("CUDA driver too old")
@@ -90,14 +90,14 @@ func (r CUresult) Error() string {
 	return r.String()
 }
 
-// Querying a stream or event that is not done returns an error. These errors are preallocated
+// Queries of a stream or event that is not done return an error. These errors are preallocated
 // because such queries are common.
 var (
 	errStreamNotReady = &Error{Func: FnCuStreamQuery, Result: CUDA_ERROR_NOT_READY, Hint: CUDA_ERROR_NOT_READY.hint()}
 	errEventNotReady  = &Error{Func: FnCuEventQuery, Result: CUDA_ERROR_NOT_READY, Hint: CUDA_ERROR_NOT_READY.hint()}
 )
 
-// fail returns the error for a code other than success.
+// fail returns the error for a result code other than success.
 func (d *Driver) fail(f Function, code uintptr) error {
 	if code == loader.Missing && !d.Has(f) {
 		return d.missing(f)
@@ -155,7 +155,7 @@ func (d *Driver) missing(f Function) error {
 	return &Error{Func: f, Result: CUDA_ERROR_NOT_SUPPORTED, Missing: true, Hint: hint}
 }
 
-// olderForm returns the newest other version of f that the driver has.
+// olderForm returns the newest version of f, other than f itself, that the driver has.
 func (d *Driver) olderForm(f Function) (older Function, ok bool) {
 	for g := range Function(functionCount) {
 		if g != f && g.Base() == f.Base() && d.Has(g) && (!ok || g.Since() > older.Since()) {

@@ -10,7 +10,7 @@ import (
 )
 
 // Raw functions have the names and arguments of the C functions, but they return an error instead
-// of a code. On a GPU, use the library that SystemLibrary returns.
+// of a code. To use a GPU, pass the library that SystemLibrary returns.
 func ExampleDriver() {
 	d, err := cu.New(emulator.New(emulator.Config{}))
 	if err != nil {

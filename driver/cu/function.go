@@ -36,8 +36,8 @@ func Functions() iter.Seq[Function] {
 	}
 }
 
-// String returns the C name, such as cuMemAlloc. The name of an older ABI has the version suffix of
-// the Go method: cuGraphExecUpdate_v10020.
+// String returns the C name, such as cuMemAlloc. The name of an older ABI ends with the same
+// version suffix as the Go method: cuGraphExecUpdate_v10020.
 func (f Function) String() string {
 	if f >= functionCount {
 		return fmt.Sprintf("Function(%d)", uint16(f))
@@ -45,7 +45,8 @@ func (f Function) String() string {
 	return trimNUL(functionTable[f].name)
 }
 
-// Base returns the name that all ABIs of the function share. cuGetProcAddress uses this name.
+// Base returns the name shared by all ABIs of the function. cuGetProcAddress looks functions up by
+// this name.
 func (f Function) Base() string {
 	if f >= functionCount {
 		return ""
@@ -71,7 +72,7 @@ func (f Function) Since() int {
 	return int(functionTable[f].since)
 }
 
-// FunctionBySymbol returns the function that a library exports as symbol.
+// FunctionBySymbol returns the function that a library exports under the given symbol.
 func FunctionBySymbol(symbol string) (Function, bool) {
 	low, high := 0, functionCount
 	for low < high {
@@ -91,7 +92,7 @@ func FunctionBySymbol(symbol string) (Function, bool) {
 func trimNUL(s string) string { return s[:len(s)-1] }
 
 // slice returns the functions as an array indexed by Function. This is valid because the fields of
-// functions are all Procs, in the order of the Functions. A test checks that.
+// functions are all Procs, in the order of the Functions. A test checks this order.
 func (t *functions) slice() *[functionCount]loader.Proc {
 	return (*[functionCount]loader.Proc)(unsafe.Pointer(t))
 }

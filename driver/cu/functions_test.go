@@ -103,7 +103,7 @@ func TestABIsAreNamedAndDatedByTheHeaders(t *testing.T) {
 	}
 }
 
-// For each of these functions, which this module needs, the package must bind an ABI that CUDA 11.4
+// This module needs each of these functions. The package must bind an ABI of it that CUDA 11.4
 // drivers have.
 func TestAnABIForDriver470IsThereForWhatGraphsNeed(t *testing.T) {
 	oldest := map[string]int{}

@@ -1,6 +1,6 @@
 package cu
 
-// hint returns the usual cause of a code and the remedy, or "" for an unknown code.
+// hint returns the usual cause of an error code and the remedy, or "" for an unknown code.
 func (r CUresult) hint() string {
 	switch r {
 	case CUDA_SUCCESS:

@@ -11,15 +11,16 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// layout is a row of the table: the size and the alignment of a type, or the size and the offset of
-// a field.
+// layout is a row of the table. For a type, it holds the size and the alignment, and for a field,
+// the size and the offset.
 type layout struct{ size, place uintptr }
 
-// lowered lists the types whose C alignment Go cannot express, with their alignment in Go.
+// lowered lists the types whose C alignment cannot be expressed in Go. The values are their
+// alignments in Go.
 var lowered = map[string]uintptr{"CUtensorMap": 8}
 
-// The expected layouts are in testdata/layout-13.0.txt. A C program that cudagen -layout generates
-// printed them from cuda.h (docs/internals/regenerate.md).
+// The expected layouts are in testdata/layout-13.0.txt. They were printed by a C program that
+// cudagen -layout generates from cuda.h (docs/internals/regenerate.md).
 func TestLayoutsAndValuesAreThoseOfTheCCompiler(t *testing.T) {
 	f, err := os.Open("testdata/layout-13.0.txt")
 	if err != nil {

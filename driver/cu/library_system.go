@@ -7,14 +7,14 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// systemLibrary is the installed driver. The library exports every ABI under a symbol of its own.
-// Functions are looked up with cuGetProcAddress: for a base name and a CUDA version, it returns the
-// ABI that this version's header declares.
+// systemLibrary is the installed driver. The library exports each ABI of a function under its own
+// symbol. Functions are looked up with cuGetProcAddress, which takes a base name and a CUDA version
+// and returns the ABI that this version's header declares.
 type systemLibrary struct {
 	lib     *loader.DynamicLibrary
 	version int
 	getProc loader.Proc
-	query   bool // getProc is cuGetProcAddress_v2, which has a fifth parameter
+	query   bool // whether getProc is cuGetProcAddress_v2, which has a fifth parameter
 }
 
 // SystemLibrary opens the system's CUDA driver. An empty path means the library that
@@ -26,7 +26,7 @@ func SystemLibrary(path string) (loader.Library, error) {
 	}
 	lib, err := newSystemLibrary(dynamic)
 	if err != nil {
-		_ = dynamic.Close() // err is the error to report
+		_ = dynamic.Close() // err is the error to report, not the one from Close
 		return nil, err
 	}
 	return lib, nil
@@ -58,8 +58,8 @@ func newSystemLibrary(dynamic *loader.DynamicLibrary) (*systemLibrary, error) {
 		return nil, err
 	}
 	l.version = version
-	// Only these two functions are looked up by their exported names. Drivers before CUDA 12.0
-	// have only the older function.
+	// Only these two functions are looked up by exported symbol. Drivers before CUDA 12.0 have only
+	// the older function.
 	if l.getProc, err = dynamic.Lookup(FnCuGetProcAddress.Symbol()); err == nil {
 		l.query = true
 		return l, nil
@@ -96,7 +96,7 @@ func (l *systemLibrary) lookupFunction(f Function) loader.Proc {
 	if addr := l.procAddress(info); addr != 0 {
 		return loader.AddrProc(addr)
 	}
-	// This fallback is safe because the exported symbol has the same ABI.
+	// This fallback is safe because the symbol determines the ABI.
 	p, err := l.lib.Lookup(trimNUL(info.symbol))
 	if err != nil {
 		return loader.Proc{}

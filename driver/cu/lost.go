@@ -9,7 +9,7 @@ import (
 // lostHint ends the hint of every code that matches ErrContextLost.
 const lostHint = hint.ContextLost
 
-// ErrContextLost matches the codes after which no context of the device works in this process.
+// ErrContextLost matches the codes after which no context on the device works in this process.
 // Examples are an access to unallocated memory (CUDA_ERROR_ILLEGAL_ADDRESS), a trap in a kernel
 // (CUDA_ERROR_LAUNCH_FAILED), and a memory failure (CUDA_ERROR_ECC_UNCORRECTABLE). Every later call
 // that needs the device returns the same code, even in new contexts. The program can only close its

@@ -6,7 +6,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// NoContext returns the closed driver of a nil context. Each of its functions fails with
+// NoContext returns the driver for a nil context. It is closed. Each of its functions fails with
 // CUDA_ERROR_INVALID_CONTEXT, and the error states that there is no driver.
 func NoContext() *Driver { return noContext() }
 
@@ -14,13 +14,13 @@ var noContext = sync.OnceValue(func() *Driver {
 	return newNoDriver("of a nil context", "there is no driver: it came from a nil or zero context")
 })
 
-// nilDriver returns the driver that the methods of a nil or zero Driver use instead.
+// nilDriver returns the driver that the methods of a nil or zero Driver use in its place.
 var nilDriver = sync.OnceValue(func() *Driver {
 	return newNoDriver("of a nil Driver", "the Driver is nil or zero: driver.Open or driver.New returns one")
 })
 
-// newNoDriver returns a driver whose functions all fail, for the reason in absent. If absent is "",
-// the reason is that the driver was closed.
+// newNoDriver returns a driver whose functions all fail. absent is the reason. If absent is "", the
+// reason is that the driver was closed.
 func newNoDriver(name, absent string) *Driver {
 	d := &Driver{fn: new(functions), core: &driverCore{lib: noLibrary(name), absent: absent}}
 	d.core.closed.Store(true)

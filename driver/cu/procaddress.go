@@ -7,8 +7,8 @@ import (
 )
 
 // procAddress looks up a function with cuGetProcAddress, by its base name and the CUDA version that
-// introduced the ABI. If the driver does not have the function, procAddress returns 0. The driver
-// reports that as an error, or as success with a null pointer.
+// introduced the ABI. If the driver does not have the function, procAddress returns 0. In that
+// case, the driver itself returns either an error, or success and a null pointer.
 //
 // The flags are 0, so stream 0 means the legacy default stream, as in a C program that does not
 // request the per-thread one. See cuGetProcAddress at

@@ -37,15 +37,15 @@ func procVersion(library string, p loader.Proc) (int, error) {
 	return int(version), nil
 }
 
-// directLibrary is a Library that resolves a Function directly instead of by its symbol. It returns
-// a zero Proc for a function that it does not have.
+// directLibrary is a Library that looks up a Function directly, not by its symbol. For a function
+// that it does not have, it returns a zero Proc.
 type directLibrary interface {
 	lookupFunction(f Function) loader.Proc
 }
 
 // resolve fills the table. It omits functions that are newer than the library's reported version,
-// even if the library returns an address for them. For a CUDA version newer than itself, a driver
-// returns the newest ABI that it has, and a call would then pass the wrong arguments.
+// even if the library returns an address for them. If asked for a CUDA version newer than itself, a
+// driver returns the newest ABI that it has. A call would then pass the wrong arguments.
 func (t *functions) resolve(lib loader.Library, version int) error {
 	direct, _ := lib.(directLibrary)
 	table := t.slice()

@@ -10,8 +10,8 @@ import (
 )
 
 // If a driver is queried for an ABI that is newer than itself, it may return an older ABI. The
-// driver's version must therefore determine whether a function is available, not the address that
-// the driver returns.
+// driver's version, not the address that it returns, must therefore determine whether a function is
+// available.
 func TestWhatIsNewerThanTheDriverIsNotTaken(t *testing.T) {
 	for _, version := range []int32{11040, 12000, 12030, 13000} {
 		d := rawDriver(t, &rawLibrary{version: version})
@@ -44,7 +44,8 @@ func TestUnusableLibrariesAreRefused(t *testing.T) {
 	}
 }
 
-// brokenLibrary fails the lookup of cuMemAlloc_v2 with err, which does not mean a missing function.
+// brokenLibrary fails the lookup of cuMemAlloc_v2 with err, which is not the error for a missing
+// function.
 type brokenLibrary struct {
 	*rawLibrary
 	err error

@@ -37,7 +37,7 @@ func archOf(number uint32, suffix byte) Arch {
 	return Arch{int(number / 10), int(number % 10), suffix}
 }
 
-// String returns the name, for example "sm_90a".
+// String returns the name, such as "sm_90a".
 func (a Arch) String() string {
 	if a == (Arch{}) {
 		return "an unknown architecture"
@@ -56,8 +56,8 @@ func (a Arch) above(device Arch) bool {
 }
 
 // machineCodeFor returns why the device cannot run machine code for this architecture, or "" if it
-// can or if the architecture is unknown. The code must be for the device's major version and not
-// for a newer device. Code with the suffix 'a' must be for exactly this device.
+// can or if the architecture is unknown. The code must be for the device's major version, and not
+// for a newer minor version. Code with the suffix 'a' must be for exactly this architecture.
 func (a Arch) machineCodeFor(device Arch) string {
 	switch {
 	case a == (Arch{}):
@@ -70,8 +70,8 @@ func (a Arch) machineCodeFor(device Arch) string {
 	return ""
 }
 
-// ptxFor returns why PTX for this architecture cannot be compiled for the device, or "" if it can
-// be or if the architecture is unknown.
+// ptxFor returns why PTX for this architecture cannot be compiled for the device. It returns "" if
+// it can, or if the architecture is unknown.
 func (a Arch) ptxFor(device Arch) string {
 	if a == (Arch{}) {
 		return ""

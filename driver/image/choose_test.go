@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/internal/imagetest"
 )
 
-// markedPTX returns a module whose kernel stores mark.
+// markedPTX returns a module with a kernel that stores mark.
 func markedPTX(version, target string, mark int) []byte {
 	return fmt.Appendf(nil, `.version %s
 .target %s
@@ -83,7 +83,7 @@ func TestBestImageIsChosen(t *testing.T) {
 		for _, i := range images {
 			names = append(names, i.Name())
 		}
-		// The sm_75 code of the fat binary does not run on sm_80 and sm_89, which use its
+		// The fat binary's sm_75 code does not run on sm_80 and sm_89, so these devices use its
 		// PTX.
 		if got := strings.Join(names, " "); got != want || (want == "") != (err != nil) {
 			t.Errorf("%s takes %q (%v), want %q", device, got, err, want)

@@ -6,8 +6,8 @@ import (
 	"math/bits"
 )
 
-// These are values in the headers of ELF files and cubins. The numbers come from the ELF
-// specification. The names of CUDA's own values come from LLVM.
+// Values in the headers of ELF files and cubins. The numbers come from the ELF specification, and
+// the names of values specific to CUDA come from LLVM.
 const (
 	elfClass64      = 2
 	elfLittleEndian = 1
@@ -18,13 +18,13 @@ const (
 	elfSectionSize = 64
 	elfProgramSize = 56
 
-	cubinABI13 = 8 // EI_ABIVERSION of CUDA 13's layout; at most 7 in earlier layouts
+	cubinABI13 = 8 // EI_ABIVERSION of CUDA 13's layout; earlier layouts have at most 7
 )
 
-// Sections of these types have no bytes in the file. All other types are assumed to have bytes,
-// even unknown types, because the next reader of the image may know them. The CUDA-specific types
-// are those that ptxas uses for .nv.global, .nv.local, .nv.shared and the shared memory that a
-// compiler reserves.
+// Sections of these types have no bytes in the file. Sections of all other types are assumed to
+// have bytes. This includes unknown types, because the driver may know them and read the bytes. The
+// CUDA-specific types are those that ptxas uses for .nv.global, .nv.local, .nv.shared and the
+// shared memory that a compiler reserves.
 const (
 	sectionNull           = 0
 	sectionNoBits         = 8
@@ -37,7 +37,7 @@ const (
 )
 
 // checkCubin reads the header of a cubin. It checks that the tables, and the sections and segments
-// in them, lie within data. The driver does not check this, and a truncated cubin crashes the
+// that they list, lie within data. The driver does not check this, so a truncated cubin crashes the
 // process.
 func checkCubin(data []byte) (Part, error) {
 	if err := checkELF(data); err != nil {
@@ -55,7 +55,8 @@ func cutOff(have int, need uint64) error {
 	return invalidf("the image has %d bytes, but its header says %d: it is truncated or damaged", have, need)
 }
 
-// checkELF rejects files that are not 64-bit little-endian ELF for GPUs, or have damaged headers.
+// checkELF rejects files that are not 64-bit little-endian ELF for GPUs, and files with damaged
+// headers.
 func checkELF(data []byte) error {
 	if len(data) < elfHeaderSize {
 		return invalidf("the image has %d bytes, less than its header", len(data))
@@ -96,8 +97,8 @@ func checkELFTables(data []byte) error {
 	return nil
 }
 
-// cubinArch reads the architecture from the header's flags, whose layout CUDA 13 changed. For an
-// unknown layout it returns the zero Arch.
+// cubinArch reads the architecture from the header's flags. Their layout changed in CUDA 13. For an
+// unknown layout, cubinArch returns the zero Arch.
 func cubinArch(data []byte) Arch {
 	flags, number, specific := le.Uint32(data[0x30:]), uint32(0), uint32(0)
 	switch abi := data[8]; {
@@ -143,8 +144,8 @@ func segmentEnd(header []byte) uint64 {
 	return endOf(le.Uint64(header[0x08:]), le.Uint64(header[0x20:]))
 }
 
-// endOf returns the end of a range of bytes. For an empty range it returns 0, because the offset of
-// such a range has no meaning.
+// endOf returns the end of a range of bytes. For an empty range, it returns 0, because such a range
+// may have any offset.
 func endOf(at, size uint64) uint64 {
 	if size == 0 {
 		return 0
@@ -154,13 +155,13 @@ func endOf(at, size uint64) uint64 {
 
 type elfHeaders struct{ at, each, n uint64 }
 
-// elfTable reads the position, the entry size and the number of entries from the file header.
+// elfTable reads a table's position, entry size and number of entries from the file header.
 func elfTable(data []byte, at, each int) elfHeaders {
 	return elfHeaders{le.Uint64(data[at:]), uint64(le.Uint16(data[each:])), uint64(le.Uint16(data[each+2:]))}
 }
 
-// elfSections returns the section table. If the number of sections does not fit in the header, it
-// is in the size field of the first section.
+// elfSections returns the section table. If the number of sections does not fit in the file header,
+// the size field of the first section header holds it.
 func elfSections(data []byte) elfHeaders {
 	h := elfTable(data, 0x28, 0x3a)
 	if h.n != 0 || h.at == 0 {
@@ -173,8 +174,8 @@ func elfSections(data []byte) elfHeaders {
 	return h
 }
 
-// sectionNames returns the index of the section with the section names. If the index does not fit
-// in the header, it is in the first section.
+// sectionNames returns the index of the section that holds the section names. If the index does not
+// fit in the file header, the first section header holds it.
 func sectionNames(data []byte, sections elfHeaders) uint64 {
 	const reserved, elsewhere = 0xff00, 0xffff
 	n := uint64(le.Uint16(data[0x3e:]))

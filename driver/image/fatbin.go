@@ -1,7 +1,7 @@
 package image
 
-// A fat binary consists of a header of 16 bytes and of entries. Each entry has a header and
-// contents:
+// A fat binary consists of a 16-byte header and a list of entries. Each entry consists of a header
+// and contents. The file header and the entry header are:
 //
 //	u32 magic, u16 version, u16 size of the header, u64 size of the rest
 //
@@ -9,8 +9,8 @@ package image
 //	u32 compressed size, u32, u16 minor, u16 major, u32 architecture,
 //	u32, u32, u64 flags, u64, u64 uncompressed size
 //
-// NVIDIA does not document the format. This description is derived from files that fatbinary from
-// CUDA 11.8 and 13.0 wrote.
+// NVIDIA does not document the format. This description is derived from the output of fatbinary
+// from CUDA 11.8 and 13.0.
 const (
 	fatbinHeaderSize = 16
 	fatbinEntrySize  = 64
@@ -19,11 +19,11 @@ const (
 	fatbinPTX = 1
 	fatbinELF = 2
 
-	fatbinLZ4        = 0x2000 // fatbinary up to CUDA 12; nvcc 13 with --compress-mode=speed
+	fatbinLZ4        = 0x2000 // fatbinary before CUDA 13; nvcc 13 with --compress-mode=speed
 	fatbinZstd       = 0x8000 // nvcc's default since CUDA 12.8
 	fatbinCompressed = 0x1000 | fatbinLZ4 | fatbinZstd
-	fatbinSpecific   = 1 << 20 // sm_90a
-	fatbinFamily     = 1 << 21 // sm_100f
+	fatbinSpecific   = 1 << 20 // suffix a, as in sm_90a
+	fatbinFamily     = 1 << 21 // suffix f, as in sm_100f
 )
 
 // checkFatbin reads all entries and checks that they lie within data.
@@ -79,13 +79,13 @@ func fatbinEntry(body []byte) (Part, uint64, error) {
 }
 
 // fatbinPart reads the contents of an entry. It returns a zero Part for an entry that no device
-// executes, such as the input of link-time optimisation. An uncompressed cubin is checked like a
+// executes, such as input for link-time optimisation. An uncompressed cubin is checked like a
 // stand-alone cubin.
 func fatbinPart(header, data []byte) (Part, error) {
 	flags := le.Uint64(header[40:])
 	p := Part{Arch: archOf(le.Uint32(header[28:]), fatbinSuffix(flags)), data: data, packing: flags & fatbinCompressed}
 	if p.Compressed = p.packing != 0; p.Compressed {
-		p.data = data[:le.Uint32(header[16:])] // the remaining bytes are padding
+		p.data = data[:le.Uint32(header[16:])] // the remaining bytes in data are padding
 		p.size = le.Uint64(header[56:])
 	}
 	switch le.Uint16(header) {

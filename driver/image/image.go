@@ -14,7 +14,7 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// ErrInvalid matches the error for data that is truncated, damaged or not GPU code.
+// ErrInvalid matches the error for data that is truncated, damaged or not device code.
 var ErrInvalid = errors.New("invalid image")
 
 // ErrMismatch matches the error for code that a device cannot run.
@@ -34,8 +34,8 @@ func invalidf(format string, args ...any) error {
 	return &invalidError{fmt.Sprintf(format, args...)}
 }
 
-// Image is PTX, a cubin or a fat binary whose headers were checked. It is immutable and does not
-// belong to a context.
+// Image is PTX, a cubin or a fat binary whose headers have been checked. It is immutable and does
+// not belong to a context.
 type Image struct {
 	name  string
 	kind  Kind
@@ -84,7 +84,7 @@ func read(data []byte) (Kind, []Part, error) {
 		return Fatbin, parts, err
 	case bytes.HasPrefix(data, wrapMagic):
 		return 0, nil, invalidf("the image is the C wrapper of a fat binary, which refers to other memory; load the fat binary itself")
-	case bytes.Contains(text(data), []byte(".version")): // every PTX text contains it
+	case bytes.Contains(text(data), []byte(".version")): // every valid PTX text contains this directive
 		return PTX, nil, nil
 	}
 	return 0, nil, invalidf("the image is neither PTX (no .version line), a cubin nor a fat binary: it begins with %q", data[:min(len(data), 16)])
@@ -96,8 +96,8 @@ func text(data []byte) []byte {
 	return before
 }
 
-// ptxPart reads the version and target of PTX. If either is missing, it stays unknown, and the
-// compiler reports the mistake later.
+// ptxPart reads the version and target of PTX. If either is missing, it stays unknown in the Part.
+// The compiler reports the mistake later.
 func ptxPart(data []byte) Part {
 	info, _ := ptx.Signatures(text(data))
 	p := Part{Kind: PTX, Version: info.Version, data: data}
@@ -180,10 +180,10 @@ func (i *Image) Part(device Arch) (Part, error) {
 	return best, &mismatchError{fmt.Sprintf("%v: %s", i, strings.Join(why, "; "))}
 }
 
-// Choose returns the images that a device can run, the best first. Machine code for exactly the
-// device comes first, then machine code for an older device of the same major version, then PTX
-// with the nearest target first. If the device can run no image, the error matches [ErrMismatch]
-// and contains the reason for each image.
+// Choose returns the images that a device can run, the best first. Machine code for exactly this
+// architecture comes first. Machine code for an older architecture with the same major version
+// follows, then PTX, nearest target first. If the device can run no image, the error matches
+// [ErrMismatch] and contains the reason for each image.
 func Choose(device Arch, images ...*Image) ([]*Image, error) {
 	var fit []choice
 	var why []string

@@ -57,7 +57,7 @@ func TestMemoryWithoutBytesIsNotLookedFor(t *testing.T) {
 		t.Error(err)
 	}
 	many := imagetest.WithSection(0, 0, 0)
-	// This imitates a file with more sections than the header can count.
+	// This imitates a file that has more sections than its header can count.
 	binary.LittleEndian.PutUint16(many[0x3c:], 0)
 	many[64+0x20] = 1
 	if _, err := image.Parse("many", many); err != nil {
@@ -81,8 +81,8 @@ func TestImagesSayWhatIsInThem(t *testing.T) {
 		"old_sm_80.cubin":       {"cubin for sm_80"}, // in the layout before CUDA 13
 		"variants_plain.fatbin": {"cubin for sm_90", "PTX 9.0 for sm_90"},
 		"variants_size.fatbin":  {"cubin for sm_90", "PTX 9.0 for sm_90"},                    // both are compressed
-		"default.fatbin":        {"cubin for sm_75", "cubin for sm_90", "PTX 9.0 for sm_90"}, // the PTX is compressed with Zstandard
-		"speed.fatbin":          {"cubin for sm_75", "cubin for sm_90", "PTX 9.0 for sm_90"}, // the PTX is compressed with LZ4
+		"default.fatbin":        {"cubin for sm_75", "cubin for sm_90", "PTX 9.0 for sm_90"}, // PTX compressed with Zstandard
+		"speed.fatbin":          {"cubin for sm_75", "cubin for sm_90", "PTX 9.0 for sm_90"}, // PTX compressed with LZ4
 		"old.fatbin":            {"cubin for sm_80", "PTX 7.0 for sm_52"},
 		"main.cubin":            {"cubin for sm_90"},
 		"main.ptx":              {"PTX 8.0 for sm_80"},
@@ -123,7 +123,7 @@ func TestSuffixesOfBinariesAreRead(t *testing.T) {
 	}
 }
 
-// Some images would make the driver read out of bounds or misinterpret data. They must be rejected
+// These images would make the driver read out of bounds or misinterpret data. They must be rejected
 // before they reach the driver.
 func TestBrokenImagesAreRefused(t *testing.T) {
 	change := func(data []byte, at int, b ...byte) []byte {
@@ -132,7 +132,7 @@ func TestBrokenImagesAreRefused(t *testing.T) {
 		return data
 	}
 	uncounted := append(imagetest.WithSection(0, 0, 2), imagetest.WithSection(1, 1<<40, 8)[64:]...)
-	uncounted[0x3c] = 0 // so the size field of the first section holds the number of sections
+	uncounted[0x3c] = 0 // the size field of the first section header then holds the number of sections
 	cubin, fat := imageFile(t, "variants_sm_90.cubin"), imageFile(t, "variants_plain.fatbin")
 	for name, test := range map[string]struct {
 		data []byte

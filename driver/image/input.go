@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// CheckInput is like Check, but for the input of a linker. It also accepts host object files with
+// CheckInput is like Check, but for linker inputs. It also accepts host object files that contain
 // GPU code, and archives of such files. It rejects a cubin that is already linked.
 func CheckInput(data []byte) (Kind, error) {
 	switch {
@@ -39,8 +39,8 @@ func checkObject(data []byte) error {
 }
 
 // checkArchive checks that every member of an archive lies within data. A member consists of a
-// 60-byte header with the member's size at offset 48, and of the contents, padded to an even number
-// of bytes.
+// 60-byte header, which holds the member's size at offset 48, and of contents padded to an even
+// number of bytes.
 func checkArchive(data []byte) error {
 	const header, sizeAt, sizeEnd = 60, 48, 58
 	for at := len(archiveMagic); at < len(data); {

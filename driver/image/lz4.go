@@ -3,7 +3,7 @@ package image
 var errLZ4 = error(&invalidError{"the compressed data is damaged"})
 
 // unpackLZ4 decodes one LZ4 block, which must expand to size bytes. Entries of fat binaries can be
-// compressed in this format. A block consists of literals and of matches, which repeat bytes that
+// compressed in this format. A block consists of literals and matches. A match repeats bytes that
 // were decoded earlier (lz4_Block_format.md).
 func unpackLZ4(src []byte, size int) ([]byte, error) {
 	const shortest = 4
@@ -37,7 +37,7 @@ func unpackLZ4(src []byte, size int) ([]byte, error) {
 	return dst, nil
 }
 
-// lz4Length completes the length n of a token. To a length of 15, it adds bytes of src, up to and
+// lz4Length completes the length n from a token. If n is 15, it adds bytes from src, up to and
 // including the first byte that is not 255.
 func lz4Length(n int, src []byte) (length int, rest []byte, ok bool) {
 	if n < 15 {

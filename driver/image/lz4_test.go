@@ -17,8 +17,8 @@ func TestLZ4(t *testing.T) {
 		"a match in itself": {"\x2fab\x02\x00\xff\x78\x10b", long[:15+4+255+120+2] + "b"},
 		"many literals":     {"\xf0\x03" + strings.Repeat("x", 18), strings.Repeat("x", 18)},
 	} {
-		// "a match" repeats 2+4 bytes, starting 5 bytes back: the five bytes and then the
-		// first one again.
+		// The input "a match" repeats 2+4 bytes, starting 5 bytes back: all five bytes, and then
+		// the first one again.
 		got, err := unpackLZ4([]byte(c.src), len(c.want))
 		if err != nil || string(got) != c.want {
 			t.Errorf("%s: %q, %v; want %q", name, got, err, c.want)

@@ -11,13 +11,13 @@ import (
 // Kind is the format of an image.
 type Kind uint8
 
-// The kinds of images. A driver loads the first three. A linker accepts all of them.
+// The kinds of images. A driver can load the first three. A linker accepts all of them.
 const (
 	PTX     Kind = iota + 1 // text that the driver compiles
 	Cubin                   // machine code for one architecture
 	Fatbin                  // PTX and machine code for several architectures
-	Object                  // a host object file with GPU code
-	Archive                 // several object files
+	Object                  // a host object file that contains GPU code
+	Archive                 // an archive of object files
 )
 
 // String returns the name of the kind.
@@ -37,13 +37,13 @@ func (k Kind) String() string {
 	return fmt.Sprintf("Kind(%d)", uint8(k))
 }
 
-// Part is code for one architecture: a whole image, or an entry of a fat binary.
+// Part is code for one architecture. It is a whole image or an entry of a fat binary.
 type Part struct {
 	Kind        Kind // PTX or Cubin
 	Arch        Arch
 	Version     ptx.Version // the PTX ISA version, which old drivers may not support
-	Compressed  bool        // the entry of a fat binary is compressed
-	Relocatable bool        // a cubin for a linker; it may use symbols of other inputs
+	Compressed  bool        // the part is a compressed entry of a fat binary
+	Relocatable bool        // a cubin for the linker; it may use symbols from other inputs
 
 	data    []byte // as stored in the image
 	packing uint64 // compression flags of the entry
@@ -59,12 +59,12 @@ func (p Part) String() string {
 	return s + " for " + p.Arch.String()
 }
 
-// largestPart limits the decompressed size of an entry, in bytes. A few kilobytes can expand to any
-// size, but real code has at most a few megabytes.
+// largestPart limits the decompressed size of an entry, in bytes. Without a limit, a few kilobytes
+// could expand to any size. Real code has at most a few megabytes.
 const largestPart = 256 << 20
 
 // Bytes returns the decompressed code: PTX up to its first NUL, or a cubin. The caller must not
-// change the bytes, which may belong to the image.
+// change the bytes, because they may belong to the image.
 func (p Part) Bytes() ([]byte, error) {
 	if !p.known() {
 		return nil, absentPart.Error(false)
@@ -79,7 +79,8 @@ func (p Part) Bytes() ([]byte, error) {
 	return data, nil
 }
 
-// Size returns the size of the decompressed code in bytes. For a compressed part, the image states it.
+// Size returns the size of the decompressed code in bytes. For a compressed part, it is the size
+// stated in the image.
 func (p Part) Size() uint64 {
 	if p.packing == 0 {
 		return uint64(len(p.data))
@@ -126,8 +127,8 @@ func (p Part) refusal(device Arch) string {
 }
 
 // better reports whether a device that can run both p and o should run p. Machine code is better
-// than PTX. Among parts of one kind, the nearer architecture is better, and then the more specific
-// suffix.
+// than PTX. Among parts of the same kind, the nearer architecture is better. If the architectures
+// are the same, the more specific suffix is better.
 func (p Part) better(o Part) bool {
 	switch {
 	case p.Kind != o.Kind:

@@ -7,8 +7,8 @@
 //	drv, err := driver.New(trace.Wrap(lib, trace.To(os.Stderr)))
 //
 // A traced call goes through Go and takes microseconds longer. Calls that are usually batched into
-// one native call are made one by one. On the system's driver, the few functions that take a float,
-// or a struct of more than 16 bytes, by value are not traced.
+// one native call are made one by one. On the system's driver, the few functions that take a float
+// or a struct of more than 16 bytes by value are not traced.
 package trace
 
 //go:generate go run gen.go

@@ -1,7 +1,7 @@
 //go:build ignore
 
-// gen writes zz_signatures.go: the parameters of every driver function, as the generated methods of
-// package driver/cu declare them.
+// gen writes zz_signatures.go: the parameters of every driver function, as declared by the
+// generated methods in package driver/cu.
 package main
 
 import (
@@ -19,7 +19,7 @@ import (
 	"strings"
 )
 
-// parameter is one parameter of a method. If constant is set, the parameter is a pointer to memory
+// parameter is one parameter of a method. constant is set if the parameter is a pointer to memory
 // that the driver only reads.
 type parameter struct {
 	name, typ string
@@ -75,7 +75,7 @@ func parameters(m *ast.FuncDecl) []parameter {
 	return list
 }
 
-// declared returns the parameters of the C declaration in a doc comment.
+// declared returns the parameters of the C declaration that a doc comment contains.
 func declared(doc string) []string {
 	_, c, ok := strings.Cut(doc, "\n\tCUresult")
 	if !ok {
@@ -90,7 +90,7 @@ func declared(doc string) []string {
 	return list
 }
 
-// qualified returns the text of a type as it is written outside package cu.
+// qualified returns the text of a type in the form used outside package cu.
 func qualified(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.StarExpr:

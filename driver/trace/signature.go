@@ -11,8 +11,8 @@ import (
 // signature describes how to decode the argument words of a function.
 type signature struct {
 	params []param
-	// byValue means that the function has a float parameter, or a struct parameter of more than
-	// 16 bytes. Go functions receive these in a different form than C functions.
+	// byValue means that the function has a float parameter, or a struct parameter of more than 16
+	// bytes. Go and C functions receive such arguments in different forms.
 	byValue bool
 }
 
@@ -22,8 +22,8 @@ type param struct {
 	in   bool // a pointer to memory that the driver only reads
 }
 
-// lists holds the array parameters that the driver only reads, although cuda.h does not declare
-// them const. They are shown as addresses, because the first element alone is not useful.
+// lists names the array parameters that the driver only reads, although cuda.h does not declare
+// them const. A trace shows their addresses, because showing only the first element would not help.
 var lists = map[string]bool{"kernelParams": true, "extra": true, "optionValues": true, "options": true}
 
 func signatureOf(f cu.Function) *signature {
@@ -53,7 +53,7 @@ func (s *signature) before(a loader.Args) []Arg {
 	return args
 }
 
-// after adds the values that a successful call wrote through its pointers.
+// after adds to args the values that a successful call wrote through its pointers.
 func (s *signature) after(a loader.Args, args []Arg) {
 	for i := range args {
 		args[i].Result = s.params[i].result(a, i)

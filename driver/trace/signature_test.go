@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/driver/trace"
 )
 
-// These functions of cuda.h have a float parameter, or a struct parameter that does not fit in two
+// These functions in cuda.h have a float parameter, or a struct parameter that does not fit in two
 // words. If they are C code, they are not traced.
 func TestFunctionsThatTakeMoreThanWordsAreKnown(t *testing.T) {
 	var names []string

@@ -11,7 +11,7 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// To returns a sink that writes one line for each call. Lines of concurrent calls are not mixed.
+// To returns a sink that writes one line for each call. Lines from concurrent calls are not mixed.
 // Write errors are ignored, because they must not affect the traced call.
 func To(w io.Writer) Sink {
 	var mu sync.Mutex
@@ -22,8 +22,8 @@ func To(w io.Writer) Sink {
 	}
 }
 
-// Log returns a sink that logs one record for each call, at level Debug, or at level Warn if the
-// call failed. CUDA_ERROR_NOT_READY does not count as a failure.
+// Log returns a sink that logs one record for each call. The level is Warn if the call failed, and
+// otherwise Debug. CUDA_ERROR_NOT_READY does not count as a failure.
 func Log(l *slog.Logger) Sink {
 	return func(c *Call) {
 		level := slog.LevelDebug
@@ -49,7 +49,7 @@ func (c *Call) attrs() []slog.Attr {
 	return append(attrs, slog.Group("args", args...))
 }
 
-// Only returns a sink that passes a call on to another sink if keep returns true.
+// Only returns a sink that passes on to another sink those calls for which keep returns true.
 func Only(keep func(c *Call) bool, to Sink) Sink {
 	return func(c *Call) {
 		if keep(c) {
@@ -58,9 +58,9 @@ func Only(keep func(c *Call) bool, to Sink) Sink {
 	}
 }
 
-// WithoutScope returns a sink that omits calls that make a context current or change the capture
-// mode. This module makes such calls around other calls. Without tracing, they are part of the same
-// native call.
+// WithoutScope returns a sink that passes on all calls except those that make a context current or
+// change the capture mode. This module makes such calls around other calls. Without tracing, they
+// are part of the same native call.
 func WithoutScope(to Sink) Sink {
 	return Only(func(c *Call) bool {
 		switch c.Function {
@@ -106,7 +106,7 @@ func (r *Recorder) Reset() {
 	r.calls = nil
 }
 
-// Count returns how often a function was called, according to the recorded calls.
+// Count returns the number of recorded calls to a function.
 func (r *Recorder) Count(f cu.Function) int {
 	if r == nil {
 		return 0

@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// Call is a completed call of a driver function.
+// Call is a completed call to a driver function.
 type Call struct {
 	Function cu.Function
 	Args     []Arg
@@ -22,7 +22,7 @@ type Call struct {
 	Thread uint64
 }
 
-// Arg is one argument in text form.
+// Arg is one argument of a call, as text.
 type Arg struct {
 	Name string
 	// Value is the argument as it was passed: handles and pointers in hexadecimal, enums by
@@ -62,8 +62,8 @@ func (a Arg) String() string {
 }
 
 // Sink receives each call on the goroutine that made it, before the caller receives the result. A
-// sink may be called concurrently. It must not call CUDA, because that call would run in the
-// caller's context and capture. The sink may keep the Call.
+// sink may be called concurrently. It must not call CUDA, because its call would run in the traced
+// call's context and capture. The sink may keep the Call.
 type Sink func(c *Call)
 
 // Library forwards every call to the library that it wraps, and passes a record of the call to its
@@ -81,7 +81,7 @@ func Wrap(inner loader.Library, sinks ...Sink) *Library {
 	return &Library{inner: inner, sinks: sinks}
 }
 
-// aLibrary describes a Library in the errors of nil and zero Libraries.
+// aLibrary describes a Library in the errors for nil and zero Libraries.
 var aLibrary = absent.Kind{Name: "trace", Make: "trace.Wrap of a library", Code: cu.CUDA_ERROR_INVALID_VALUE}
 
 // Name returns the wrapped library's name.
@@ -108,8 +108,8 @@ func (l *Library) Unwrap() loader.Library {
 	return l.inner
 }
 
-// Pause stops tracing until Resume. While tracing is paused, a call still costs a few nanoseconds
-// more than without Wrap.
+// Pause stops tracing until Resume. While tracing is paused, a call still takes a few nanoseconds
+// longer than without Wrap.
 func (l *Library) Pause() {
 	if l == nil {
 		return
@@ -117,7 +117,7 @@ func (l *Library) Pause() {
 	l.off.Store(true)
 }
 
-// Resume continues tracing after a Pause.
+// Resume continues tracing after Pause.
 func (l *Library) Resume() {
 	if l == nil {
 		return

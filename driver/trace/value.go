@@ -14,8 +14,8 @@ const longestText = 80
 
 // value returns argument i as it was passed.
 //
-// Memory behind pointers is read in place and never copied as a whole. The memory may be on a
-// stack, and stack pointers in it must not be copied to the heap.
+// Memory that an argument points to is read in place and never copied as a whole. It may contain
+// pointers into a stack, which must not be copied to the heap.
 func (p param) value(a loader.Args, i int) string {
 	word := a.Word(i)
 	switch {
@@ -27,8 +27,8 @@ func (p param) value(a loader.Args, i int) string {
 	return string(appendValue(nil, p.typ, unsafe.Pointer(&word)))
 }
 
-// pointee returns a string or struct that the driver will read. Any other pointee is an array, for
-// which pointee returns only the address.
+// pointee returns the string or struct behind a pointer that the driver will read. Anything else is
+// an array, for which pointee returns only the address.
 func (p param) pointee(a loader.Args, i int) string {
 	switch elem := p.typ.Elem(); elem.Kind() {
 	case reflect.Uint8:
@@ -46,7 +46,7 @@ func (p param) result(a loader.Args, i int) string {
 	}
 	elem := p.typ.Elem()
 	switch {
-	case elem.Kind() == reflect.Uint8: // a text buffer
+	case elem.Kind() == reflect.Uint8: // a buffer that receives text
 		return ""
 	case elem.Kind() == reflect.Pointer && elem.Elem().Kind() == reflect.Uint8:
 		if s := *(*unsafe.Pointer)(a.Ptr(i)); s != nil {
@@ -134,8 +134,8 @@ func appendStruct(b []byte, t reflect.Type, p unsafe.Pointer) []byte {
 	return append(b, '}')
 }
 
-// appendArray appends an array. A byte array is one hexadecimal number with two digits for each
-// byte. Other arrays are a list of elements.
+// appendArray appends an array. A byte array becomes one hexadecimal number with two digits for
+// each byte. Any other array becomes a list of elements.
 func appendArray(b []byte, t reflect.Type, p unsafe.Pointer) []byte {
 	if t.Elem().Kind() == reflect.Uint8 {
 		return fmt.Appendf(b, "%x", unsafe.Slice((*byte)(p), t.Len()))

@@ -1,5 +1,5 @@
-// Package advice stores, for each range of managed memory, the advice that a program gave and the
-// location to which it last prefetched the range.
+// Package advice stores the advice that a program gave for each range of managed memory, and the
+// location to which the program last prefetched the range.
 package advice
 
 import (
@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// Ranges stores the advice and the last prefetch for each range of one allocation.
+// Ranges stores the advice and the last prefetch for every range in one allocation.
 type Ranges struct {
 	parts []part
 	end   uint64
@@ -22,10 +22,10 @@ func New(addr, size uint64) *Ranges { return &Ranges{[]part{{from: addr}}, addr 
 type part struct {
 	from      uint64
 	mostly    bool
-	preferred cu.CUmemLocation // zero: none
+	preferred cu.CUmemLocation // zero if there is none
 	fetched   cu.CUmemLocation
-	devices   uint64 // one bit for each device with SET_ACCESSED_BY
-	host      bool   // SET_ACCESSED_BY is set for the host
+	devices   uint64 // bit i is set if SET_ACCESSED_BY is set for device i
+	host      bool   // whether SET_ACCESSED_BY is set for the host
 }
 
 // within returns the parts that cover a range. It first splits the parts that extend beyond the
@@ -36,7 +36,7 @@ func (r *Ranges) within(addr, size uint64) []part {
 	return r.parts[first:end]
 }
 
-// split ensures that a part begins at an address and returns that part's index.
+// split ensures that a part begins at addr. It returns the index of that part.
 func (r *Ranges) split(addr uint64) int {
 	i, ok := slices.BinarySearchFunc(r.parts, addr, func(p part, at uint64) int { return int(int64(p.from - at)) })
 	if !ok && addr < r.end {
@@ -68,7 +68,7 @@ func (r *Ranges) Attribute(addr, size uint64, attr cu.CUmem_range_attribute) int
 	return common(r.within(addr, size), attr)
 }
 
-// AccessedBy stores the accessors of a range in out and fills unused elements with
+// AccessedBy stores the devices that access a range in out. It fills unused elements with
 // CU_DEVICE_INVALID.
 func (r *Ranges) AccessedBy(addr, size uint64, out []int32) {
 	accessors(out, r.within(addr, size))
@@ -98,10 +98,11 @@ func (p *part) accessedBy(to cu.CUmemLocation, on bool) {
 	}
 }
 
-// noPlace stands for no location, or for several.
+// noPlace stands for no location, or for several different ones.
 const noPlace = int32(cu.CU_DEVICE_INVALID)
 
-// common returns the attribute's value if all parts agree, and its default value if they differ.
+// common returns the attribute's value if it is the same in all parts. Otherwise it returns the
+// attribute's default value.
 func common(parts []part, attr cu.CUmem_range_attribute) int32 {
 	v := parts[0].attribute(attr)
 	for i := range parts {

@@ -1,5 +1,5 @@
 // Package budget counts the memory of a device: the bytes allocated, and the bytes reserved by
-// memory pools and graphs. It counts sizes only, never addresses. The caller's lock guards all
+// memory pools and graphs. It counts sizes only, never addresses. The caller's lock must guard all
 // values.
 package budget
 
@@ -9,10 +9,10 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// unit is the granularity to which allocation sizes are rounded up.
+// unit is the granularity in bytes to which allocation sizes are rounded up.
 const unit = 512
 
-// poolUnit is the granularity at which a pool reserves memory.
+// poolUnit is the granularity in bytes at which a pool reserves memory.
 const poolUnit = 32 << 20
 
 func roundUp(n, to uint64) uint64 { return (n + to - 1) / to * to }
@@ -48,17 +48,17 @@ func (c *counts) update(used, reserved uint64) {
 }
 
 // Pool counts the memory of a memory pool. All reserved memory is charged to the device, whether
-// used or not. When memory is released, the pool returns unused memory above its threshold to the
-// device.
+// used or not. Whenever memory is released, the pool returns unused memory above its threshold to
+// the device.
 type Pool struct {
 	counts
 	dev       *Device
-	most      uint64 // maximum size in bytes; 0 means no limit
+	most      uint64 // maximum size in bytes, or 0 for no limit
 	threshold uint64
-	reuse     [3]int32 // stored, but without effect
+	reuse     [3]int32 // reuse attributes, which are stored but have no effect
 }
 
-// NewPool returns a pool on dev. most limits its size in bytes, and 0 means no limit.
+// NewPool returns a pool on dev. most is its maximum size in bytes, or 0 for no limit.
 func NewPool(dev *Device, most uint64) Pool {
 	return Pool{dev: dev, most: most, reuse: [3]int32{1, 1, 1}}
 }
@@ -91,8 +91,8 @@ func (p *Pool) Release(size uint64) {
 	p.Trim(p.threshold)
 }
 
-// Trim returns unused memory to the device until at most keep bytes remain reserved, or all
-// reserved memory is in use.
+// Trim returns unused memory to the device until at most keep bytes are reserved, or until no
+// unused memory is left.
 func (p *Pool) Trim(keep uint64) {
 	want := max(roundUp(p.used, unit), min(keep, p.reserved))
 	if want < p.reserved {
@@ -101,7 +101,7 @@ func (p *Pool) Trim(keep uint64) {
 	}
 }
 
-// Close returns all unused memory to the device, now and after every later Release.
+// Close returns all unused memory to the device. It does so now and after every later Release.
 func (p *Pool) Close() {
 	p.threshold = 0
 	p.Trim(0)
@@ -160,10 +160,11 @@ func (p *Pool) Get(a cu.CUmemPool_attribute, value unsafe.Pointer) cu.CUresult {
 // Graphs counts the memory that graphs allocate on a device.
 type Graphs struct{ counts }
 
-// Use counts memory that an allocation node maps. A negative size unmaps memory.
+// Use counts memory that an allocation node maps. If size is negative, it counts memory that is
+// unmapped.
 func (g *Graphs) Use(size int64) { g.update(g.used+uint64(size), g.reserved) }
 
-// Reserve counts memory that is reserved for an allocation node. A negative size ends a
+// Reserve counts memory that is reserved for an allocation node. If size is negative, it ends a
 // reservation.
 func (g *Graphs) Reserve(size int64) { g.update(g.used, g.reserved+uint64(size)) }
 

@@ -1,5 +1,5 @@
-// Package callback runs functions of the program one at a time on one OS thread. A CUDA driver runs
-// host functions and user object destructors in the same way.
+// Package callback runs functions from the program one at a time on a single OS thread. A CUDA
+// driver runs host functions and user object destructors in the same way.
 package callback
 
 import (
@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// Thread is the driver's own thread. It starts with the first Post and runs until Stop.
+// Thread is the driver's own thread. It starts at the first Post and runs until Stop.
 type Thread struct {
 	env      Env
 	queue    []func()
@@ -17,11 +17,10 @@ type Thread struct {
 	ended    chan struct{}
 }
 
-// Env contains the hooks of the driver that a thread belongs to. The driver's lock guards the
-// thread.
+// Env holds the hooks of the driver that a thread belongs to. The driver's lock guards the thread.
 type Env struct {
 	Lock   *sync.Mutex
-	Unlock func()                // unlocks Lock
+	Unlock func()                // releases Lock
 	Enter  func() (leave func()) // Enter and leave run on the OS thread with the lock held
 }
 
@@ -30,7 +29,7 @@ func (t *Thread) Init(env Env) {
 	t.env, t.arrived, t.ended = env, sync.NewCond(env.Lock), make(chan struct{})
 }
 
-// Post queues a function to run on the thread. The caller holds the lock.
+// Post queues a function to run on the thread. The caller must hold the lock.
 func (t *Thread) Post(run func()) {
 	if t.stopping {
 		return
@@ -52,8 +51,9 @@ func (t *Thread) Call(run func()) {
 	<-done
 }
 
-// loop is the body of the thread. It stays locked to its OS thread, which exits with it. Otherwise
-// another goroutine could inherit the OS thread, on which CUDA calls are forbidden.
+// loop is the body of the thread. Its goroutine stays locked to the OS thread, so that the OS
+// thread exits with it. Otherwise another goroutine could inherit this OS thread, on which CUDA
+// calls are forbidden.
 func (t *Thread) loop() {
 	runtime.LockOSThread()
 	stopped := false
@@ -62,7 +62,7 @@ func (t *Thread) loop() {
 			close(t.ended)
 			return
 		}
-		go t.loop() // a function ended the goroutine, but the queue must still run
+		go t.loop() // a function ended this goroutine, but the rest of the queue must still run
 	}()
 	t.env.Lock.Lock()
 	defer t.env.Unlock()
@@ -81,7 +81,7 @@ func (t *Thread) loop() {
 	}
 }
 
-// Stop ends the thread after it has run all queued functions. The caller holds the lock, and no
+// Stop ends the thread after it has run all queued functions. The caller must hold the lock, and no
 // stream may have a running goroutine.
 func (t *Thread) Stop() {
 	t.stopping = true

@@ -1,3 +1,3 @@
 // Package hostile tests that untrusted kernels and modules cannot exceed the memory and time limits
-// of emulator.Config.
+// in emulator.Config.
 package hostile

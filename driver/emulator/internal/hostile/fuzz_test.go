@@ -13,7 +13,7 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// FuzzModule loads untrusted PTX. Either the load must fail with a code for invalid code, or the
+// FuzzModule loads untrusted PTX. Either the load fails with a code that means invalid code, or the
 // module's kernels can be queried.
 func FuzzModule(f *testing.F) {
 	for _, pattern := range []string{"../../../testdata/*/*.ptx", "../vm/testdata/*/*.ptx", "../../../../examples/*/*.ptx"} {
@@ -68,7 +68,7 @@ func FuzzBinary(f *testing.F) {
 	})
 }
 
-// fuzzContext creates a context on an emulator with a memory limit. A fuzzed module then cannot
+// fuzzContext creates a context on an emulator with a memory limit, so that a fuzzed module cannot
 // exhaust the memory of the process.
 func fuzzContext(f *testing.F) *driver.Context {
 	return gputest.Context(f, gputest.Emulator(f, emulator.Config{LimitMemory: 256 << 20}))

@@ -67,7 +67,7 @@ func linkedImage(t testing.TB) []byte {
 	return image
 }
 
-// changed returns a copy of the image whose last section has another type, offset and size.
+// changed returns a copy of the image in which the last section has another type, offset and size.
 func changed(image []byte, kind uint32, at, size uint64) []byte {
 	b := slices.Clone(image)
 	header := b[len(b)-64:]
@@ -77,7 +77,7 @@ func changed(image []byte, kind uint32, at, size uint64) []byte {
 	return b
 }
 
-// hostileImages returns images whose headers point outside the image, by name.
+// hostileImages returns images, by name, whose headers point outside the image.
 func hostileImages(t testing.TB) map[string][]byte {
 	image := linkedImage(t)
 	at := binary.LittleEndian.Uint64(image[len(image)-64+0x18:])

@@ -22,7 +22,7 @@ const (
 )
 
 // peakOf runs f and fails the test if f allocated more than limit bytes of Go's memory in total.
-// Memory that was allocated and never touched counts as well.
+// Memory that was allocated but never accessed counts as well.
 func peakOf(t *testing.T, limit uint64, f func()) {
 	t.Helper()
 	var before, after runtime.MemStats
@@ -53,7 +53,7 @@ func localKernel(n uint64) string {
 const gib = 1 << 30
 
 // A module that needs more memory than the device has must be rejected with the code that driver
-// 580 returns on an H100. Rejecting it must not allocate that memory.
+// 580 returns on an H100. The emulator must not allocate that memory.
 func TestModulesTakeNoMoreMemoryThanTheDeviceHas(t *testing.T) {
 	kernel := func(body string) string {
 		return longHead + ".visible .entry k()\n{\n.reg .b32 %r<3>;\n.reg .b64 %d<3>;\n" + body + "\nret;\n}\n"
@@ -372,7 +372,7 @@ func TestPrintfHasTheWidthsOfC(t *testing.T) {
 	}
 }
 
-// A field of any width must be printed, as by real drivers, and no memory allocated for its
+// A field of any width must be printed, as real drivers do, without allocating memory for its
 // padding.
 func TestWideFieldsTakeNoMemory(t *testing.T) {
 	for name, test := range map[string]struct {

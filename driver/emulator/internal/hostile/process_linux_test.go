@@ -22,8 +22,8 @@ import (
 
 const hostileInput = "PURECUDA_HOSTILE_INPUT"
 
-// hostileInputs lists inputs that once crashed or hung a process, and the expected error for each.
-// nil means success.
+// hostileInputs lists inputs that once crashed or hung a process, with the expected error for each.
+// A nil error means success.
 var hostileInputs = []struct {
 	name string
 	want error

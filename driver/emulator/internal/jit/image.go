@@ -16,15 +16,15 @@ func plainSource(text string) []Source { return []Source{{"ptx input", text}} }
 
 // Image is device code as a load function receives it: an address, and the length if the call
 // includes one. A load through the C API passes only the address, so the headers determine how much
-// is read. Wrong headers in a damaged image cannot be detected there. The typed API is safe: it
+// is read. If they are wrong, the damage cannot be detected. The typed API is safe, because it
 // checks every header against the length before the load.
 type Image struct {
 	data unsafe.Pointer
 	size uint64
 }
 
-// largestImage limits how many bytes of an image of unknown length are read, in case its headers
-// are wrong or its NUL is missing.
+// largestImage is the maximum number of bytes read from an image of unknown length, in case its
+// headers are wrong or its NUL is missing.
 const largestImage = 2 << 30
 
 // Unsized returns an image of unknown length. Its headers or its terminating NUL determine where it
@@ -49,7 +49,7 @@ func (i Image) magic() uint32 {
 	for k := range b {
 		c, ok := i.bytes(uint64(k), 1)
 		if !ok || c[0] == 0 {
-			break // the text ends here, and the memory may end with it
+			break // the text ends here, and the memory may end here too
 		}
 		b[k] = c[0]
 	}
@@ -66,11 +66,11 @@ func (i Image) text() (string, bool) {
 	return "", false
 }
 
-// ErrNotCode is the error for an image that is neither a binary nor a text.
+// ErrNotCode is the error for an image that is neither a binary nor NUL-terminated text.
 var ErrNotCode = errors.New("the image is neither a binary nor a text with a NUL at its end")
 
 // Sources copies the PTX from an image that is plain PTX, a fat binary, or the output of a Linker.
-// For any other image the error states why a GPU is needed.
+// For any other image, the error states why a GPU is needed.
 func (i Image) Sources(capability int) ([]Source, error) {
 	const (
 		elf        = 0x464c457f
@@ -98,7 +98,7 @@ func (i Image) Sources(capability int) ([]Source, error) {
 // fatbinSource returns the PTX in a fat binary that a device of the given capability would compile.
 // If the fat binary contains no such PTX, the error states why.
 func fatbinSource(raw Image, capability int) ([]Source, error) {
-	const header = 16 // the header contains its own size and the size of the content
+	const header = 16 // the header holds its own size and the size of the contents
 	head, ok := raw.bytes(0, header)
 	if !ok {
 		return nil, errors.New("the fat binary is damaged")

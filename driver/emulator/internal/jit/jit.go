@@ -28,7 +28,7 @@ const (
 // Target is the driver version and the device for which code is compiled.
 type Target struct {
 	DriverVersion int
-	Capability    [2]int // major and minor
+	Capability    [2]int // major and minor version
 	Engine        vm.CompileOptions
 }
 
@@ -92,7 +92,7 @@ func (t Target) checkISA(trees []*ptx.Module) (result, error) {
 	return success, nil
 }
 
-// compileResult returns the result code for the first compile error.
+// compileResult returns the result code that corresponds to the first compile error.
 func compileResult(err error) result {
 	var all vm.CompileErrors
 	switch {
@@ -151,8 +151,8 @@ func syntaxText(e *ptx.Error) string {
 	return fmt.Sprintf("expected %s, found %s", e.Expected, e.Found)
 }
 
-// accepts checks the module headers. A driver accepts PTX versions up to the newest one that it
-// supports, and targets that the device can run.
+// accepts checks the headers of modules. A driver accepts PTX versions up to the newest one that it
+// supports, and targets whose code the device can run.
 func (t Target) accepts(trees ...*ptx.Module) (result, error) {
 	for _, tree := range trees {
 		err := tree.Needs().Check(t.DriverVersion, t.Capability[0], t.Capability[1])
@@ -168,8 +168,8 @@ func (t Target) accepts(trees ...*ptx.Module) (result, error) {
 	return success, nil
 }
 
-// asciiOnly rejects non-ASCII characters, even in comments, as driver 580 does. (ptxas 11.8 accepts
-// them in comments.)
+// asciiOnly rejects non-ASCII characters, even in comments, as driver 580 does. ptxas 11.8 accepts
+// them in comments.
 func asciiOnly(source string) error {
 	at := strings.IndexFunc(source, func(r rune) bool { return r >= 0x80 })
 	if at < 0 {

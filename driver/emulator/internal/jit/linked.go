@@ -5,8 +5,8 @@ import (
 	"encoding/binary"
 )
 
-// A linked image has the headers of a cubin in the layout of CUDA 13. One section contains the
-// inputs' PTX instead of machine code.
+// A linked image has the headers of a cubin in the layout of CUDA 13. One section holds the PTX of
+// the inputs instead of machine code.
 const (
 	elfMachineCUDA = 190
 	elfHeader      = 64
@@ -29,7 +29,7 @@ func writeImage(capability int, sources []Source) []byte {
 	tableAt := (textAt + len(text) + 7) &^ 7
 	b := make([]byte, tableAt+3*elfSection)
 	copy(b, "\x7fELF\x02\x01\x01\x41\x08")
-	le.PutUint16(b[16:], 2) // the ELF type for an executable
+	le.PutUint16(b[16:], 2) // the ELF type of an executable
 	le.PutUint16(b[18:], elfMachineCUDA)
 	le.PutUint32(b[20:], 1)
 	le.PutUint64(b[0x28:], uint64(tableAt))
@@ -86,7 +86,7 @@ func linkedSources(image Image) []Source {
 	return sources
 }
 
-// section returns the bytes of a section. It returns false if the section header does not contain
+// section returns the contents of a section. It returns false if the section header does not have
 // the given type and offset.
 func (i Image) section(header []byte, kind uint32, at uint64) ([]byte, bool) {
 	if le.Uint32(header[4:]) != kind || le.Uint64(header[0x18:]) != at {

@@ -11,16 +11,16 @@ import (
 )
 
 // Linker is the state of a CUlinkState. The caller owns the log buffers, and the linker writes to
-// them until it is destroyed. Methods may not be called concurrently, except while one of them runs
-// LinkTarget.Slowly.
+// them until it is destroyed. Methods must not be called concurrently, except while one of them is
+// in LinkTarget.Slowly.
 type Linker struct {
 	opts     Options
-	room     uintptr // size of the error log's buffer
+	room     uintptr // size of the error log's buffer, in bytes
 	log      []string
 	inputs   []Source
 	trees    []*ptx.Module
 	names    symbols
-	broken   result // set if inputs contradict each other; every later call returns it
+	broken   result // set if inputs contradict each other; every later call then returns it
 	complete bool
 	image    []byte
 }
@@ -28,8 +28,8 @@ type Linker struct {
 // LinkTarget describes the target for which the inputs of a linker are compiled.
 type LinkTarget struct {
 	Target
-	Slowly  func(func())               // runs a slow function without the caller's lock
-	Refused func(input, reason string) // called for inputs that need a GPU
+	Slowly  func(func())               // runs a slow function with the caller's lock released
+	Refused func(input, reason string) // called for each input that needs a GPU
 }
 
 // NewLinker returns a linker that writes its messages into the buffers of opts.
@@ -50,19 +50,19 @@ func (l *Linker) clearSizes() {
 	}
 }
 
-// complain appends to the error log, which accumulates over all calls.
+// complain appends to the error log, which accumulates the messages from all calls.
 func (l *Linker) complain(lines ...string) {
 	l.log = append(l.log, lines...)
 	if l.opts.err.size != nil {
 		*l.opts.err.size = l.room
 		l.opts.err.write(strings.Join(l.log, "\n"))
-		if *l.opts.err.size == l.room && l.room > 0 { // the text was truncated, and a linker does not count the NUL
+		if *l.opts.err.size == l.room && l.room > 0 { // the text was truncated; a linker does not count the NUL
 			*l.opts.err.size--
 		}
 	}
 }
 
-// refuse records that inputs contradict each other. All later calls return the same error.
+// refuse records that inputs contradict each other. All later calls then return the same error.
 func (l *Linker) refuse(r result, lines ...string) result {
 	l.broken = r
 	l.complain(lines...)
@@ -95,7 +95,7 @@ func (l *Linker) Add(t LinkTarget, kind cu.CUjitInputType, name, data string) re
 	return errInvalidValue
 }
 
-// addCubin rejects every cubin. Cubins contain no machine code for this device, and the output of a
+// addCubin rejects every cubin. Machine code does not run on this device, and the output of a
 // linker cannot be linked again.
 func (l *Linker) addCubin(data string) result {
 	if !strings.HasPrefix(data, "\x7fELF") {
@@ -128,7 +128,8 @@ func (l *Linker) addSource(t LinkTarget, s Source) result {
 	return success
 }
 
-// check compiles an input on its own, ignoring names that other inputs must define.
+// check compiles an input on its own. It ignores undefined names, because other inputs must define
+// them.
 func (l *Linker) check(t LinkTarget, s Source) (tree *ptx.Module, r result) {
 	var err error
 	t.Slowly(func() {
@@ -147,7 +148,7 @@ func (l *Linker) check(t LinkTarget, s Source) (tree *ptx.Module, r result) {
 	return nil, r
 }
 
-// compileAlone returns only those errors that do not depend on other inputs.
+// compileAlone returns only errors that do not depend on other inputs.
 func compileAlone(opts vm.CompileOptions, tree *ptx.Module) error {
 	code, err := vm.Compile(opts, tree)
 	if err == nil {

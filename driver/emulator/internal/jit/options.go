@@ -8,20 +8,20 @@ import (
 )
 
 // Options are the load options that the emulator implements: the buffers for the compiler's
-// messages. The caller owns the buffers, and only the call that received them may use them.
+// messages. The caller owns the buffers. Only the call that receives them may use them.
 type Options struct {
 	info, err log
 	wallTime  *float32
 }
 
-// log is a log buffer that the caller owns. A write replaces the size with the number of bytes
-// written, unless the text was truncated.
+// log is a log buffer that the caller owns. A write sets the size to the number of bytes written,
+// unless the text was truncated.
 type log struct {
 	buf  unsafe.Pointer
 	size *uintptr
 }
 
-// ReadOptions reads parallel arrays of options and values. A value is a pointer, or a number
+// ReadOptions reads two parallel arrays of options and values. Each value is a pointer, or a number
 // stored as a pointer.
 func ReadOptions(options []cu.CUjit_option, values []unsafe.Pointer, n int) (Options, result) {
 	var o Options

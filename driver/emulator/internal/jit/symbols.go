@@ -8,17 +8,17 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// symbols contains, by name, the functions and variables that linker inputs share. Its messages
-// have the wording of driver 580.
+// symbols holds, by name, the functions and variables that linker inputs share. Its messages have
+// the wording of driver 580.
 type symbols map[string]*symbol
 
 // symbol is a function or a variable that several inputs may declare.
 type symbol struct {
 	fn      *ptx.Function
 	v       *ptx.Variable
-	first   string // the first input that mentions it
+	first   string // the first input that refers to it
 	definer string // the input that defines it, or "" if none has so far
-	weak    bool   // another input may define it again
+	weak    bool   // another input may also define it
 }
 
 func (t symbols) add(name string, tree *ptx.Module) []string {
@@ -136,7 +136,7 @@ func (t symbols) undefined(name string, tree *ptx.Module, provided map[string]vm
 	return append(functions, variables...)
 }
 
-// lacks appends a message to missing if no input defines the symbol.
+// lacks appends a message to missing if no input defines the symbol, and returns missing.
 func (t symbols) lacks(missing []string, symbol, input string) []string {
 	if s := t[symbol]; s == nil || s.definer != "" {
 		return missing

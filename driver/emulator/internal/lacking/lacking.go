@@ -1,4 +1,5 @@
-// Package lacking lists the driver functions whose features the emulator does not implement.
+// Package lacking lists the driver functions that belong to features the emulator does not
+// implement.
 package lacking
 
 type feature struct {
@@ -69,7 +70,7 @@ var what = func() map[string]string {
 	return m
 }()
 
-// Of returns the feature that a function belongs to. ok is false for a function that is not listed.
+// Of returns the feature that a function belongs to. If the function is not listed, ok is false.
 func Of(symbol string) (feature string, ok bool) {
 	feature, ok = what[symbol]
 	return feature, ok

@@ -21,11 +21,11 @@ type Attributes struct {
 	Priority      int32
 	HasPriority   bool
 	Serialization int32
-	// AtStart and AtEnd are the handles of the programmatic event and of the launch completion
-	// event, or 0.
+	// AtStart and AtEnd are the handles of the programmatic event and the launch completion event.
+	// 0 means that there is none.
 	AtStart, AtEnd uintptr
 
-	others map[attribute]value // never changed in place, because copies share it
+	others map[attribute]value // copies share the map, so it is never changed in place
 }
 
 // Set sets an attribute. isEvent reports whether a handle refers to an event.
@@ -70,7 +70,7 @@ func setEvent(to *uintptr, h uintptr, isEvent func(uintptr) bool) cu.CUresult {
 	return success
 }
 
-// kept reports whether an attribute of launches is stored but has no effect.
+// kept reports whether a launch attribute is stored but has no effect.
 func kept(id attribute) bool {
 	switch id {
 	case cu.CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW,

@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// Function is a kernel of a module on a device, with the attributes that a program can set.
+// Function is a kernel of a module loaded on a device, with the attributes that a program can set.
 type Function struct {
 	Info   vm.Attributes
 	Params []vm.Param
@@ -18,7 +18,7 @@ type Function struct {
 
 	code          *vm.Kernel
 	device        spec.Device
-	memory        uint64 // size of the device's memory
+	memory        uint64 // size of the device's memory, in bytes
 	carveout      int32
 	nonPortable   bool
 	cluster       vm.Dim3
@@ -27,8 +27,8 @@ type Function struct {
 
 const defaultShared = 48 << 10 // bytes of shared memory that a block may use without opting in
 
-// New returns the function of a kernel with the given attributes, on a device with the given amount
-// of memory.
+// New returns the function for a kernel with the given attributes, on a device with the given
+// amount of memory.
 func New(code *vm.Kernel, info vm.Attributes, device spec.Device, memory uint64) Function {
 	return Function{
 		Info: info, Params: code.Params(), code: code, device: device, memory: memory,
@@ -109,7 +109,7 @@ func (f *Function) SetAttribute(a cu.CUfunction_attribute, v int32) cu.CUresult 
 		cu.CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT,
 		cu.CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
 		switch {
-		case f.Info.ReqCluster != vm.Dim3{}: // the kernel's PTX fixes the cluster size
+		case f.Info.ReqCluster != vm.Dim3{}: // the PTX fixes the cluster size
 			return cu.CUDA_ERROR_NOT_PERMITTED
 		case v < 0:
 			return errInvalidValue
@@ -133,9 +133,9 @@ func (f *Function) resident(threads int, dynamic uint32) uint64 {
 
 const warpSize = 32
 
-// BestBlock returns the block size of at most limit threads that keeps the most threads resident,
-// and how many such blocks the device has room for. shared returns the dynamic shared memory of a
-// block.
+// BestBlock returns the block size, up to limit threads, that keeps the most threads resident. It
+// also returns how many such blocks fit on the device. shared returns the dynamic shared memory of
+// a block.
 func (f *Function) BestBlock(limit int, shared func(threads int) uint64) (best, blocks int) {
 	resident := 0
 	for threads := limit; threads > 0; threads = (threads - 1) / warpSize * warpSize {
@@ -156,7 +156,7 @@ func (f *Function) FreeShared(blocks, threads int) (uintptr, cu.CUresult) {
 	return uintptr(max(free, 0)), success
 }
 
-// LargestCluster returns the number of blocks of the largest cluster that the function may have.
+// LargestCluster returns the maximum cluster size for the function, in blocks.
 func (f *Function) LargestCluster() (int32, cu.CUresult) {
 	if !f.limits().Clusters {
 		return 0, errNotSupported
@@ -171,9 +171,9 @@ func (f *Function) largestCluster() int32 {
 	return portableCluster
 }
 
-// Arguments copies the arguments of a launch to a new parameter block. params points to an array
-// with a pointer to each argument. extra is a list that contains one buffer with all arguments.
-// Only one of params and extra may be set.
+// Arguments copies a launch's arguments to a new parameter block. params points to an array of
+// pointers, one to each argument. extra is a list that contains one buffer with all arguments. Only
+// one of params and extra may be set.
 func (f *Function) Arguments(params, extra *unsafe.Pointer) ([]byte, cu.CUresult) {
 	block := make([]byte, f.Info.ParamBytes)
 	switch {

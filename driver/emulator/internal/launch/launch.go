@@ -1,6 +1,6 @@
-// Package launch validates kernel launches. It contains the attributes of functions, launches and
-// streams, the rules for grids, blocks and clusters, and the layout of arguments. It also computes
-// occupancy. It uses no handles and requires no lock.
+// Package launch validates kernel launches. It defines the attributes of functions, launches and
+// streams, the rules for grids, blocks and clusters, and how arguments are laid out. It also
+// computes occupancy. It does not use handles and needs no lock.
 package launch
 
 import (
@@ -55,7 +55,7 @@ func (l *Launch) Check() cu.CUresult {
 	return success
 }
 
-// Cluster returns the cluster size of the launch, or zero if it has no clusters.
+// Cluster returns the cluster size of the launch. It is zero if the launch has no clusters.
 func (l *Launch) Cluster() vm.Dim3 {
 	if l.Attrs.Cluster != (vm.Dim3{}) {
 		return l.Attrs.Cluster
@@ -94,8 +94,8 @@ func (l *Launch) checkCluster() cu.CUresult {
 	return success
 }
 
-// Shape returns the grid and the block that run. With .blocksareclusters, the grid of a launch
-// counts clusters. A block of one thread then stands for the block that the kernel requires.
+// Shape returns the grid and the block that run. With .blocksareclusters, the launch's grid counts
+// clusters, and a block of one thread stands for the block size that the kernel requires.
 func (l *Launch) Shape() (grid, block vm.Dim3) {
 	info := &l.Function.Info
 	if !info.ClusterGrid {

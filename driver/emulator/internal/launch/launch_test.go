@@ -123,7 +123,8 @@ func TestOccupancy(t *testing.T) {
 	if threads, blocks := f.BestBlock(1024, func(int) uint64 { return 0 }); threads != 1024 || blocks != 2*132 {
 		t.Errorf("%d blocks of %d threads", blocks, threads)
 	}
-	// Shared memory that grows with the block leaves room for one block of at most 771 threads.
+	// With 300 bytes of shared memory per thread, there is room for one block of at most 771
+	// threads.
 	most := func(threads int) uint64 { return uint64(threads) * 300 }
 	if threads, blocks := f.BestBlock(1024, most); threads != 768 || blocks != 132 {
 		t.Errorf("with shared memory: %d blocks of %d threads", blocks, threads)

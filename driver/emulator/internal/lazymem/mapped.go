@@ -14,8 +14,8 @@ const (
 	hugePage = 2 << 20
 )
 
-// Mapping is one use of mapped memory. Each use has its own Mapping, because the finalizer of a
-// freed region runs long after Free. By then another region may use the memory.
+// Mapping is one use of a block of mapped memory. Each use has its own Mapping, because the
+// finalizer of a freed region may run long after Free, when another region already uses the memory.
 type Mapping struct {
 	whole    []byte // the entire mapping
 	released atomic.Bool
@@ -23,11 +23,11 @@ type Mapping struct {
 
 var idle struct {
 	mu   sync.Mutex
-	list map[uint64][][]byte // by size
+	list map[uint64][][]byte // unused mappings, by size
 }
 
 // New returns a zeroed buffer that uses no pages until it is accessed. The caller must release the
-// mapping. New returns nil if the caller must allocate on Go's heap, for example for small buffers.
+// mapping. New returns nil if the caller must allocate on Go's heap instead, as for small buffers.
 func New(size uint64) ([]byte, *Mapping) {
 	if size < smallest || size > 1<<46 {
 		return nil, nil
@@ -40,8 +40,8 @@ func New(size uint64) ([]byte, *Mapping) {
 		if err != nil {
 			return nil, nil // the caller tries Go's heap instead
 		}
-		// With huge pages, the first access to the whole buffer costs no more than clearing it. A
-		// system without huge pages uses small ones.
+		// With huge pages, accessing the whole buffer for the first time costs no more than
+		// clearing it. A system without huge pages uses small ones.
 		_ = syscall.Madvise(b, syscall.MADV_HUGEPAGE)
 	}
 	start := -uintptr(unsafe.Pointer(&b[0])) % hugePage
@@ -66,7 +66,7 @@ func (m *Mapping) Release() {
 		return
 	}
 	if syscall.Madvise(m.whole, syscall.MADV_DONTNEED) != nil {
-		return // the old contents remain, so the mapping cannot be reused
+		return // the old contents are still there, so the mapping cannot be reused
 	}
 	idle.mu.Lock()
 	defer idle.mu.Unlock()

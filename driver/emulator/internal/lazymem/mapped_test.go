@@ -4,10 +4,10 @@ package lazymem
 
 import "testing"
 
-// The collector finalizes a freed region long after its mapping was reused. That second release
-// must not clear the second owner's memory.
+// The garbage collector may finalize a freed region long after its mapping was reused. This second
+// release must not clear the new owner's memory.
 func TestLateReleaseLeavesTheNextOwnersMemory(t *testing.T) {
-	const size = 37 << 20 // a size that no other test uses
+	const size = 37 << 20 // a size used by no other test
 	first, old := New(size)
 	old.Release()
 	second, owner := New(size)

@@ -30,8 +30,8 @@ func resident(t *testing.T, b []byte) int {
 	return n
 }
 
-// A large allocation must use only the memory that is accessed and must start zeroed, even if it
-// reuses the mapping of an earlier allocation.
+// A large allocation must take up memory only where it is accessed. It must start zeroed, even if
+// it reuses the mapping of an earlier allocation.
 func TestLargeAllocationsPayForWhatIsTouched(t *testing.T) {
 	const size, touched = 256 << 20, 8 << 20
 	mem := vm.NewMemory()
@@ -57,14 +57,14 @@ func TestLargeAllocationsPayForWhatIsTouched(t *testing.T) {
 		if _, err := mem.Free(addr, "test"); err != nil {
 			t.Fatal(err)
 		}
-		if n := resident(t, b); n != 0 { // the mapping remains, so reading it is allowed
+		if n := resident(t, b); n != 0 { // the mapping still exists, so it can be read
 			t.Errorf("round %d: a freed allocation has %d bytes", round, n)
 		}
 	}
 }
 
-// A kernel that has not noticed a free may still access the memory, and the process must survive.
-// Only the next allocation of the same size may see what the kernel wrote.
+// A kernel that has not yet noticed a free may still access the memory without crashing the
+// process. Only the next allocation of the same size may see what the kernel wrote.
 func TestFreedLargeMemoryStaysMapped(t *testing.T) {
 	mem := vm.NewMemory()
 	alloc := func(size uint64) ([]byte, uint64) {

@@ -1,8 +1,8 @@
 // Package order tracks the order that a program guarantees between stream tasks, graph nodes and
-// actions of the host. It uses a vector clock over streams.
+// host operations. It uses a vector clock over streams.
 //
-// The order in which tasks actually ended is irrelevant, so a check that uses the guaranteed order
-// finds a race regardless of timing. All host threads count as one.
+// The order in which tasks actually ended does not matter, so a check based on the guaranteed order
+// finds a race whatever the timing. All host threads count as one.
 package order
 
 import (
@@ -16,7 +16,7 @@ import (
 // Lane identifies a stream in the order. It exists as long as anything refers to the stream's
 // tasks.
 type Lane struct {
-	retired atomic.Uint64 // number of the stream's retirement; 0 while the stream may have work
+	retired atomic.Uint64 // number of the stream's retirement; 0 if the stream has not retired
 }
 
 // Progress describes which tasks precede a point in the order: for each stream, the last such task.
@@ -26,8 +26,8 @@ type Lane struct {
 type Progress map[*Lane]uint64
 
 var (
-	hostLane    = new(Lane) // copies that the host performs itself
-	retiredLane = new(Lane) // retirements
+	hostLane    = new(Lane) // for copies that the host performs itself
+	retiredLane = new(Lane) // for retirements
 )
 
 // Join merges another progress into p.
@@ -55,8 +55,8 @@ func (p Progress) Shorten() {
 	}
 }
 
-// Task is the position of a task in the order. For a graph node, it includes the node's position in
-// one launch of the graph.
+// Task is the position of a task in the order. For a graph node, it includes the node's position
+// within one launch of the graph.
 type Task struct {
 	lane   *Lane
 	seq    uint64
@@ -65,9 +65,9 @@ type Task struct {
 	made   *vm.Trace
 
 	plan  Steps
-	round uint64 // number of the execution of plan to which this task belongs
+	round uint64 // identifies the execution of plan to which this task belongs
 	step  int
-	memo  map[*Task]bool // cleared when the task ends, because it would retain all earlier tasks
+	memo  map[*Task]bool // cleared when the task ends, because it would otherwise keep all earlier tasks alive
 }
 
 // After implements vm.Order.
@@ -98,7 +98,7 @@ func (t *Task) after(p *Task) bool {
 }
 
 // afterNode reports whether a node of a running graph precedes the task. The host may learn that a
-// node has ended while the graph still runs.
+// node has ended while the rest of the graph still runs.
 func (t *Task) afterNode(p *Task) bool {
 	return slices.ContainsFunc(t.nodes, func(n *Task) bool {
 		return n.lane == p.lane && n.seq == p.seq && n.after(p)
@@ -116,7 +116,7 @@ type Steps interface {
 	Reaches(from, to int) bool
 }
 
-// New returns the position of task seq of stream l. New copies the map before.
+// New returns the position of task seq in stream l. It copies the map before.
 func New(l *Lane, seq uint64, before Progress, nodes []*Task, made *vm.Trace) *Task {
 	return &Task{lane: l, seq: seq, before: maps.Clone(before), nodes: nodes, made: made}
 }
@@ -135,7 +135,7 @@ func (p Progress) Retire(l *Lane, n uint64) {
 	delete(p, l)
 }
 
-// Ended returns everything that is known to have ended once the task has ended.
+// Ended returns all tasks that are known to have ended once this task has ended.
 func (t *Task) Ended() Progress {
 	p := Progress{t.lane: t.seq}
 	p.Join(t.before)
@@ -145,10 +145,10 @@ func (t *Task) Ended() Progress {
 // KnownTo reports whether the task precedes the point that p describes.
 func (t *Task) KnownTo(p Progress) bool { return p.Has(t.lane, t.seq) }
 
-// Learn orders everything in p before the rest of the task.
+// Learn orders everything that p describes before the rest of the task.
 func (t *Task) Learn(p Progress) { t.before.Join(p) }
 
-// Known returns everything that precedes the task.
+// Known returns the progress that precedes the task.
 func (t *Task) Known() Progress { return t.before }
 
 // Number returns the number of the task in its stream.
@@ -157,5 +157,5 @@ func (t *Task) Number() uint64 { return t.seq }
 // InGraph reports whether the task is a graph node.
 func (t *Task) InGraph() bool { return t.plan != nil }
 
-// Forget drops data that only a running task needs. It is called when the task has ended.
+// Forget drops data that is needed only while the task runs. Call it when the task has ended.
 func (t *Task) Forget() { t.memo = nil }

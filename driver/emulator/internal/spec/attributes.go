@@ -3,8 +3,8 @@ package spec
 import "github.com/purecuda/cuda/driver/cu"
 
 // Attributes returns the attributes of the device with the given ordinal. Attributes that depend on
-// the compute capability come from Multiprocessor. The others are typical of a data-centre device
-// of that generation.
+// the compute capability come from Multiprocessor. The others are typical values for a data-centre
+// device of that generation.
 func (d Device) Attributes(ordinal int) map[cu.CUdevice_attribute]int32 {
 	l := d.Multiprocessor()
 	const no, yes = 0, 1

@@ -6,7 +6,7 @@ import "github.com/purecuda/cuda/driver/cu"
 
 // Device contains the properties in which emulated devices differ.
 type Device struct {
-	Capability      [2]int // major and minor
+	Capability      [2]int // major and minor version
 	Multiprocessors int
 }
 
@@ -16,8 +16,8 @@ type Multiprocessor struct {
 	threads        int
 	blocks         int
 	shared         int
-	SharedOptin    int // maximum shared memory of a block, in bytes, with an opt-in
-	sharedReserved int // bytes that the system reserves in each block
+	SharedOptin    int // maximum shared memory per block after opting in, in bytes
+	sharedReserved int // shared memory in bytes that the system reserves in each block
 	Clusters       bool
 }
 
@@ -52,9 +52,9 @@ const (
 	sharedUnit   = 128 // allocation unit of a block's shared memory
 )
 
-// Blocks returns how many blocks of the given size can be resident on a multiprocessor, computed as
-// in CUDA's occupancy calculator. regs is the number of registers per thread, and shared the bytes
-// of shared memory per block. The kernel's own thread limit is ignored.
+// Blocks returns how many blocks of the given size can be resident on a multiprocessor. It computes
+// this as CUDA's occupancy calculator does. regs is the number of registers per thread, and shared
+// is the number of bytes of shared memory per block. Blocks ignores the kernel's own thread limit.
 func (m Multiprocessor) Blocks(threads, regs int, shared uint64) int {
 	if threads <= 0 || threads > maxThreads {
 		return 0
@@ -72,8 +72,8 @@ func (m Multiprocessor) Blocks(threads, regs int, shared uint64) int {
 	return blocks
 }
 
-// Shared returns the bytes of shared memory available to each of the given number of resident
-// blocks.
+// Shared returns how many bytes of shared memory each block can have if the given number of blocks
+// is resident.
 func (m Multiprocessor) Shared(blocks int) int { return m.shared / blocks / sharedUnit * sharedUnit }
 
 func roundUp(n, to uint64) uint64 { return (n + to - 1) / to * to }

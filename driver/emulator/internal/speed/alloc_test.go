@@ -93,11 +93,11 @@ func TestLaunchesAllocateTheSameHoweverLongTheyAre(t *testing.T) {
 				}
 			})
 		}
-		// A launch needs nine to eleven allocations: one for itself, others for the event that the
-		// wait records, for the queue entries of both, and for the goroutine that runs them. That
-		// goroutine may have to restart. A garbage collection in between empties the pools. The
-		// test is excluded with the race detector, which drops pooled objects at random, and with
-		// purego.SyscallN, whose calls allocate.
+		// A launch needs nine to eleven allocations: for the launch itself, the event that the wait
+		// records, the queue entries for both, and the goroutine that runs them. That goroutine may
+		// have to restart, and a garbage collection may empty the pools. The test does not run
+		// under the race detector, which drops pooled objects at random, nor with purego.SyscallN,
+		// whose calls allocate.
 		short, long := allocated(1), allocated(300)
 		if short > 12 || long > short+20 {
 			t.Errorf("a launch and a wait for it allocate %v times, 300 times as much work in it %v times", short, long)

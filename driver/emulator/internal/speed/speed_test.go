@@ -15,8 +15,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// The minimum speeds are in millions of PTX instructions per second on one core, counted per
-// thread. The minimum speedup is that of two cores over one.
+// The minimum speeds, in millions of PTX instructions per second on one core. The instructions of
+// each thread count separately. The minimum speedup compares two cores with one.
 const (
 	arithmeticBar = 300
 	memoryBar     = 100
@@ -76,7 +76,7 @@ const speedTail = `
 }
 `
 
-// element computes the address of word %r7 of the input array. The address goes into %rd4.
+// element computes the address of word %r7 in the input array and stores it in %rd4.
 const element = `
 	mul.wide.u32 %rd3, %r7, 4;
 	add.u64 %rd4, %rd1, %rd3;`
@@ -249,9 +249,9 @@ func TestSpeedOnTwoCores(t *testing.T) {
 // patience is how long to wait for two cores to be available at the same time.
 const patience = 15 * time.Second
 
-// inTurn alternates launches with one worker and with two, and returns the minimum time of each. It
-// repeats until two workers are fast enough, because they are also slow while another process uses
-// a core.
+// inTurn alternates launches with one and with two workers, and returns the minimum time of each.
+// It repeats until two workers are fast enough, because they also appear slow while another process
+// occupies a core.
 func (k speedKernel) inTurn(t *testing.T) (one, two time.Duration) {
 	t.Helper()
 	k.rounds *= 2

@@ -1,6 +1,6 @@
-// Package transfer copies and fills memory. It locates both sides of a copy from any of CUDA's copy
-// descriptors and moves the bytes. It does not handle streams and does not check whether a program
-// may make a copy.
+// Package transfer copies and fills memory. From any of CUDA's copy descriptors, it locates both
+// sides of the copy, and it moves the bytes. It does not handle streams or check whether a program
+// is allowed to make a copy.
 package transfer
 
 import (
@@ -15,11 +15,11 @@ import (
 // Side is one side of a copy: memory with a pitch, a height and an origin. Exactly one of Host,
 // Staged and Addr identifies the memory.
 type Side struct {
-	Host   unsafe.Pointer // pageable memory of the program
-	Staged []byte         // memory of the driver, copied from the program's memory during the call
+	Host   unsafe.Pointer // pageable memory that belongs to the program
+	Staged []byte         // memory that belongs to the driver, copied from the program's memory during the call
 	Addr   uint64         // address of device memory or page-locked memory
 
-	Pitch, Height uint64 // bytes per row, rows per slice
+	Pitch, Height uint64 // bytes per row and rows per slice
 	X, Y, Z       uint64 // origin in bytes, rows and slices
 }
 
@@ -29,7 +29,7 @@ type Extent struct{ Width, Height, Depth uint64 }
 // Bytes returns the number of bytes to copy.
 func (n Extent) Bytes() uint64 { return n.Width * n.Height * n.Depth }
 
-// Dense reports whether the extent is contiguous in p.
+// Dense reports whether the extent is contiguous in p's memory.
 func (n Extent) Dense(p *Side) bool {
 	return (n.Height <= 1 || p.Pitch == n.Width) && (n.Depth <= 1 || p.Pitch*p.Height == n.Width*n.Height)
 }
@@ -39,7 +39,7 @@ func (p *Side) Offset(y, z uint64) uint64 {
 	return (p.Z+z)*p.Pitch*p.Height + (p.Y+y)*p.Pitch + p.X
 }
 
-// Span returns the number of bytes from the base of the side to the end of the extent.
+// Span returns the number of bytes from the side's base to the end of the extent.
 func (p *Side) Span(n Extent) uint64 { return p.Offset(n.Height-1, n.Depth-1) + n.Width }
 
 // Row returns n bytes at an offset. It returns false if the side is an address and the bytes are
@@ -55,8 +55,8 @@ func (p *Side) Row(mem *vm.Memory, off, n uint64) ([]byte, bool) {
 	return b, err == nil
 }
 
-// Copy copies between two sides and returns false if memory is missing. It does not retain the
-// sides, so they may be on the caller's stack.
+// Copy copies from src to dst. It returns false if memory is missing. It does not retain the sides,
+// so they may be on the caller's stack.
 func Copy(mem *vm.Memory, dst, src *Side, n Extent) bool {
 	if n.Bytes() == 0 {
 		return true
@@ -163,7 +163,7 @@ func (o *operand) place(find Arrays, p *Side, n Extent) cu.CUresult {
 	return cu.CUDA_SUCCESS
 }
 
-// Of2D stores the sides of a two-dimensional copy in dst and src and returns its extent.
+// Of2D stores the sides of a two-dimensional copy in dst and src. It returns the copy's extent.
 func Of2D(find Arrays, p *cu.CUDA_MEMCPY2D, dst, src *Side) (Extent, cu.CUresult) {
 	if p == nil {
 		return Extent{}, cu.CUDA_ERROR_INVALID_VALUE
@@ -177,7 +177,7 @@ func Of2D(find Arrays, p *cu.CUDA_MEMCPY2D, dst, src *Side) (Extent, cu.CUresult
 	return n, to.place(find, dst, n)
 }
 
-// Of3D stores the sides of a three-dimensional copy in dst and src and returns its extent.
+// Of3D stores the sides of a three-dimensional copy in dst and src. It returns the copy's extent.
 func Of3D(find Arrays, p *cu.CUDA_MEMCPY3D, dst, src *Side) (Extent, cu.CUresult) {
 	if p == nil || p.SrcLOD != 0 || p.DstLOD != 0 || p.Reserved0 != nil || p.Reserved1 != nil {
 		return Extent{}, cu.CUDA_ERROR_INVALID_VALUE
@@ -202,7 +202,7 @@ func OfPeer(find Arrays, p *cu.CUDA_MEMCPY3D_PEER, dst, src *Side) (Extent, cu.C
 	return n, to.place(find, dst, n)
 }
 
-// OfBatch is like Of3D, for one copy of a batch.
+// OfBatch is like Of3D, for one copy in a batch.
 func OfBatch(find Arrays, b *cu.CUDA_MEMCPY3D_BATCH_OP, dst, src *Side) (Extent, cu.CUresult) {
 	if b.SrcAccessOrder < cu.CU_MEMCPY_SRC_ACCESS_ORDER_STREAM || b.SrcAccessOrder > cu.CU_MEMCPY_SRC_ACCESS_ORDER_ANY {
 		return Extent{}, cu.CUDA_ERROR_INVALID_VALUE
@@ -218,8 +218,8 @@ func OfBatch(find Arrays, b *cu.CUDA_MEMCPY3D_BATCH_OP, dst, src *Side) (Extent,
 	return n, dst.read3D(find, &b.Dst, n, unit)
 }
 
-// elementOf returns the unit of a side's extents and offsets in bytes: the element size of an
-// array, or 1 for other memory.
+// elementOf returns the unit, in bytes, of a side's extents and offsets: the element size for an
+// array, and 1 for other memory.
 func elementOf(find Arrays, o *cu.CUmemcpy3DOperand) uint64 {
 	if o.Type == cu.CU_MEMCPY_OPERAND_TYPE_ARRAY {
 		if a := find(o.Op.Array().Array); a != nil {
@@ -229,8 +229,8 @@ func elementOf(find Arrays, o *cu.CUmemcpy3DOperand) uint64 {
 	return 1
 }
 
-// read3D stores the side described by o in p. unit is the unit of its lengths and offsets along x,
-// in bytes.
+// read3D stores in p the side that o describes. unit is the unit, in bytes, of o's lengths and
+// offsets along x.
 func (p *Side) read3D(find Arrays, o *cu.CUmemcpy3DOperand, n Extent, unit uint64) cu.CUresult {
 	from := operand{kind: cu.CU_MEMORYTYPE_DEVICE}
 	switch o.Type {
@@ -266,13 +266,13 @@ func KnownFormat(f cu.CUarray_format) bool {
 	return !strings.HasPrefix(f.String(), "CUarray_format(")
 }
 
-// Array is the memory of a CUDA array, in densely packed rows of elements.
+// Array is the memory of a CUDA array. Its rows of elements are densely packed.
 type Array struct {
 	Addr uint64
 	Desc cu.CUDA_ARRAY3D_DESCRIPTOR
 }
 
-// Arrays returns the array for a handle, or nil if there is no such array.
+// Arrays returns the array that belongs to a handle, or nil if there is none.
 type Arrays func(cu.CUarray) *Array
 
 // Element returns the size of an element in bytes.
@@ -281,12 +281,12 @@ func (a *Array) Element() uint64 { return formatSize(a.Desc.Format) * uint64(a.D
 // Pitch returns the size of a row in bytes.
 func (a *Array) Pitch() uint64 { return uint64(a.Desc.Width) * a.Element() }
 
-// place makes p describe the array's memory, and keeps the origin that p already has.
+// place makes p describe the array's memory. It keeps p's origin.
 func (a *Array) place(p *Side) {
 	p.Addr, p.Pitch, p.Height = a.Addr, a.Pitch(), max(uint64(a.Desc.Height), 1)
 }
 
-// Fill writes n elements of 1, 2 or 4 bytes each and returns false if memory is missing.
+// Fill writes n elements of 1, 2 or 4 bytes each. It returns false if memory is missing.
 func Fill(mem *vm.Memory, addr uint64, value uint32, element, n uint64) bool {
 	b, err := mem.Bytes(addr, n*element)
 	if err != nil { // the range spans several mappings, or memory is missing
