@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
@@ -58,6 +59,9 @@ func forms() []form {
 	add(ir.OpICmp, ir.TBool, int64(ir.Eq), ir.TBool, ir.TBool)
 	add(ir.OpICmp, ir.TBool, int64(ir.Ne), ir.TBool, ir.TBool)
 	add(ir.OpBswap, ir.TI32, 0, ir.TI32)
+	for table := range int64(256) {
+		add(ir.OpLop3, ir.TI32, table, ir.TI32, ir.TI32, ir.TI32)
+	}
 	add(ir.OpMulWideS, ir.TI64, 0, ir.TI32, ir.TI32)
 	add(ir.OpMulWideU, ir.TI64, 0, ir.TI32, ir.TI32)
 	for op := ir.OpSExt8; op <= ir.OpZExt16; op++ {
@@ -234,4 +238,52 @@ func compare(t *testing.T, target string, f form, v *ir.Value, out []uint64, str
 			t.Errorf("%s %q of %#x: %#x, want %#x", f, target, args, uint64(got), uint64(want))
 		}
 	}
+}
+
+// A lop3 with equal operands becomes other instructions with the same result.
+func TestLop3WithEqualOperands(t *testing.T) {
+	m := &ir.Module{}
+	b := irtest.Kernel(m, "k", ir.MPtr)
+	p := b.Index(b.Param(0), b.Special("%tid.x", ir.TI64), 16)
+	x, y := b.Load(ir.M32, p, 0), b.Load(ir.M32, p, 4)
+	operands := [][3]*ir.Value{{x, x, y}, {x, y, x}, {y, x, x}, {x, x, x}}
+	sum := b.I32(0)
+	for table := range int64(256) {
+		for _, o := range operands {
+			v := b.Op(ir.OpLop3, ir.TI32, o[:]...)
+			v.Aux = table
+			sum = b.Op(ir.OpAdd, ir.TI32, b.Op(ir.OpMul, ir.TI32, sum, b.I32(5)), v)
+		}
+	}
+	b.Store(ir.M32, p, 8, sum)
+	b.B.Ret()
+	src := text(t, m, emit.Options{})
+	if strings.Contains(string(src), "lop3") {
+		t.Error("the text contains lop3")
+	}
+	const lanes = 64
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		words := make([]uint64, 2*lanes)
+		rnd := rand.New(rand.NewPCG(3, 4))
+		for i := range lanes {
+			words[2*i] = rnd.Uint64()
+		}
+		out := run(t, c, src, lanes, words)
+		for lane := range lanes {
+			x, y := uint32(words[2*lane]), uint32(words[2*lane]>>32)
+			want := uint32(0)
+			for table := range uint32(256) {
+				for _, o := range [][3]uint32{{x, x, y}, {x, y, x}, {y, x, x}, {x, x, x}} {
+					var r uint32
+					for bit := range 32 {
+						r |= table >> (o[0]>>bit&1<<2 | o[1]>>bit&1<<1 | o[2]>>bit&1) & 1 << bit
+					}
+					want = 5*want + r
+				}
+			}
+			if got := uint32(out[2*lane+1]); got != want {
+				t.Fatalf("lane %d: %#x, want %#x", lane, got, want)
+			}
+		}
+	})
 }

@@ -54,7 +54,7 @@ func (x *fn) value(v *ir.Value) {
 	switch {
 	case v.Op >= ir.OpFAdd && v.Op <= ir.OpFConv || v.Op == ir.OpFCmp:
 		x.float(v)
-	case v.Op >= ir.OpMulWideS && v.Op <= ir.OpNot || v.Op == ir.OpZExt8 || v.Op == ir.OpZExt16 || v.Op == ir.OpICmp:
+	case v.Op >= ir.OpMulWideS && v.Op <= ir.OpLop3 || v.Op == ir.OpZExt8 || v.Op == ir.OpZExt16 || v.Op == ir.OpICmp:
 		x.integer(v)
 	case v.Op >= ir.OpSpaceCast && v.Op <= ir.OpFence:
 		x.access(v)
@@ -88,6 +88,8 @@ func (x *fn) integer(v *ir.Value) {
 		x.op("brev."+bitTypes[kind], x.reg(v), x.reg(v.Args[0]))
 	case ir.OpBswap:
 		x.op("prmt.b32", x.reg(v), x.reg(v.Args[0]), build.Int(0), build.Int(0x0123))
+	case ir.OpLop3:
+		x.lop3(v)
 	case ir.OpNot:
 		x.op("not."+bitTypes[kind], x.reg(v), x.reg(v.Args[0]))
 	case ir.OpZExt8:
@@ -123,14 +125,75 @@ func (x *fn) compare(v *ir.Value) {
 	x.op("setp."+condNames[cond]+"."+types[a.Type.Kind], x.reg(v), x.operand(a), x.operand(b))
 }
 
-// ofLop3 reports whether v is the result of inline PTX that contains lop3. Ptxas 12.4 to 13.0
-// crashes when setp.eq compares such a result with 0 for a branch. It does not crash with setp.ne.
+// lop3 emits a logical operation with three operands. If some of them are equal, other instructions
+// compute it, because ptxas 12.4 and 13.0 combine a lop3 with equal operands wrongly with a later and:
+// of lop3.b32 d, a, b, a, 0xb8; and.b32 d, d, a; they make a & ^b, but it is a.
+func (x *fn) lop3(v *ir.Value) {
+	a, b, c, table := resolve(v.Args[0]), resolve(v.Args[1]), resolve(v.Args[2]), v.Aux
+	// two is the table of the remaining operands p and q, with bit 2p+q.
+	bit := func(i int) int64 { return table >> i & 1 }
+	var p, q *ir.Value
+	var two int64
+	switch {
+	case a == b:
+		p, q, two = a, c, bit(0)|bit(1)<<1|bit(6)<<2|bit(7)<<3
+	case a == c:
+		p, q, two = a, b, bit(0)|bit(2)<<1|bit(5)<<2|bit(7)<<3
+	case b == c:
+		p, q, two = a, b, bit(0)|bit(3)<<1|bit(4)<<2|bit(7)<<3
+	default:
+		x.op("lop3.b32", x.reg(v), x.operand(a), x.operand(b), x.operand(c), build.Int(table))
+		return
+	}
+	if p == q {
+		two = (two&1)*3 | (two>>3&1)*12 // p alone decides
+	}
+	x.logic(x.reg(v), x.operand(p), x.operand(q), two)
+}
+
+// logic computes bit 2p+q of a table for each two bits p and q.
+func (x *fn) logic(r build.Reg, p, q build.Operand, table int64) {
+	not := func(o build.Operand) build.Operand {
+		t := x.temp(ir.I32)
+		x.op("not.b32", t, o)
+		return t
+	}
+	if table&1 != 0 && table != 0xf { // the complement is 0 where p and q are 0
+		t := x.temp(ir.I32)
+		x.logic(t, p, q, ^table&0xf)
+		x.op("not.b32", r, t)
+		return
+	}
+	switch table {
+	case 0:
+		x.op("mov.b32", r, build.Int(0))
+	case 0xf:
+		x.op("mov.b32", r, build.Int(-1))
+	case 2:
+		x.op("and.b32", r, not(p), q)
+	case 4:
+		x.op("and.b32", r, p, not(q))
+	case 6:
+		x.op("xor.b32", r, p, q)
+	case 8:
+		x.op("and.b32", r, p, q)
+	case 0xa:
+		x.op("mov.b32", r, q)
+	case 0xc:
+		x.op("mov.b32", r, p)
+	case 0xe:
+		x.op("or.b32", r, p, q)
+	}
+}
+
+// ofLop3 reports whether v is the result of a lop3, or of inline PTX that contains it. Ptxas 12.4 to
+// 13.0 crashes when setp.eq compares such a result with 0 for a branch. It does not crash with setp.ne.
 func ofLop3(v *ir.Value) bool {
 	v = resolve(v)
 	if v.Op == ir.OpExtract {
 		v = v.Args[0]
 	}
-	return v.Op == ir.OpAsm && strings.Contains(v.Sym, "lop3")
+	return v.Op == ir.OpLop3 || v.Op == ir.OpAsm && strings.Contains(v.Sym, "lop3")
 }
 
 func (x *fn) other(v *ir.Value) {

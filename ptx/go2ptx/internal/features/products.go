@@ -23,3 +23,17 @@ func differences(t gpu.Thread, x []uint32, y, out []int64, factor uint32) {
 	out[6*i+4] = int64(x[i]/641) - y[i]
 	out[6*i+5] = (y[i] & 0xff) - (y[i] - int64(x[i]/641))
 }
+
+// tables combines bits by tables where ptxas could combine several tables wrongly.
+//
+//gpu:kernel block=64
+func tables(t gpu.Thread, x, y, out []uint32) {
+	i := t.GlobalX()
+	if i >= len(x) || i >= len(y) {
+		return
+	}
+	out[4*i] = gpu.Lop3(x[i], y[i], x[i], 0xb8) & x[i]
+	out[4*i+1] = gpu.Lop3(x[i], x[i], y[i], 0xe2) | y[i]
+	out[4*i+2] = gpu.Lop3(y[i], x[i], x[i], 0x6a) ^ x[i]
+	out[4*i+3] = gpu.Lop3(x[i], y[i], x[i]>>1, 0xb8) & x[i]
+}

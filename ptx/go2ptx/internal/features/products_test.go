@@ -31,3 +31,21 @@ func TestUpperHalfMinusMultipleOf2To32(t *testing.T) {
 		}
 	})
 }
+
+// Ptxas would compute some of these wrongly if the compiler emitted lop3 with equal operands.
+func TestTablesOfEqualOperands(t *testing.T) {
+	each(t, func(d *device) {
+		x, y := make([]uint32, 64), make([]uint32, 64)
+		for i := range x {
+			x[i], y[i] = uint32(i)*0x9e3779b9, uint32(i+1)*0x85ebca6b
+		}
+		want := make([]uint32, 4*len(x))
+		out := upload(d, want...)
+		k := must(TablesIn(d.c))(d)
+		noError(d, k.Do(d.s, k.Grid(len(x)), upload(d, x...).All(), upload(d, y...).All(), out.All()))
+		noError(d, gpu.Run(gpu.D1(1), gpu.D1(64), func(t gpu.Thread) { tables(t, x, y, want) }))
+		if got := download(d, out); !slices.Equal(got, want) {
+			d.Errorf("the results are %#x, want %#x", got, want)
+		}
+	})
+}

@@ -110,12 +110,33 @@ func evalInt(v *Value, args []int64) (int64, bool) {
 		return int64(min(ua, ub)), true
 	case OpUMax:
 		return int64(max(ua, ub)), true
+	case OpLop3:
+		return lookUp(v.Aux, uint32(a), uint32(b), uint32(args[2])), true
 	case OpMulWideS:
 		return a * b, true
 	case OpMulWideU:
 		return int64(ua * ub), true
 	}
 	return evalBits(v.Op, a, b, ua, ub, narrow)
+}
+
+// lookUp combines each three bits by a table.
+func lookUp(table int64, a, b, c uint32) int64 {
+	var r uint32
+	for i := range 8 {
+		if table>>i&1 != 0 {
+			r |= (a ^ mask(i, 4)) & (b ^ mask(i, 2)) & (c ^ mask(i, 1))
+		}
+	}
+	return int64(r)
+}
+
+// mask has all bits if i lacks the bit.
+func mask(i, bit int) uint32 {
+	if i&bit != 0 {
+		return 0
+	}
+	return ^uint32(0)
 }
 
 func evalBits(op Op, a, b int64, ua, ub uint64, narrow bool) (int64, bool) {

@@ -49,6 +49,7 @@ const (
 	OpBrev
 	OpBswap // I32
 	OpNot   // also for Bool
+	OpLop3  // I32: bit 4a+2b+c of Aux, for each three bits a, b and c of the operands
 
 	// Conversions between integer widths.
 	OpSExt8  // I32 to I32
@@ -208,7 +209,7 @@ func (e Effect) Pure() bool { return e == 0 }
 var opNames = [numOps]string{
 	"invalid", "const", "undef", "param", "special", "slot", "global", "phi", "extract", "select", "copy", "pin",
 	"add", "sub", "mul", "sdiv", "udiv", "srem", "urem", "and", "or", "xor", "shl", "lshr", "ashr", "smin", "smax", "umin", "umax",
-	"mulhi.s", "mulhi.u", "mulwide.s", "mulwide.u", "clz", "popc", "brev", "bswap", "not",
+	"mulhi.s", "mulhi.u", "mulwide.s", "mulwide.u", "clz", "popc", "brev", "bswap", "not", "lop3",
 	"sext8", "sext16", "zext8", "zext16", "sext32", "zext32", "trunc",
 	"icmp", "fcmp",
 	"fadd", "fsub", "fmul", "fdiv", "fma", "fneg", "fabs", "fsqrt", "fmin", "fmax", "fint", "stof", "utof", "ftos", "ftou", "fconv", "bitcast",

@@ -8,7 +8,7 @@ func check(f *Func, v *Value) string {
 	switch op := v.Op; {
 	case op == Invalid || op >= numOps:
 		return "not an instruction"
-	case op >= OpAdd && op <= OpNot:
+	case op >= OpAdd && op <= OpLop3:
 		c.integer()
 	case op >= OpSExt8 && op <= OpTrunc:
 		c.width()
@@ -79,6 +79,14 @@ func (c *checker) integer() {
 		if c.args(1) {
 			c.result(TI32)
 			c.arg(0, TI32)
+		}
+	case OpLop3:
+		if c.args(3) {
+			c.result(TI32)
+			c.need(v.Aux >= 0 && v.Aux <= 0xff, "a table of %d", v.Aux)
+			for i := range v.Args {
+				c.arg(i, TI32)
+			}
 		}
 	case OpNot, OpBrev:
 		if c.args(1) {

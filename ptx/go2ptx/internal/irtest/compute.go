@@ -18,7 +18,7 @@ func compute(v *ir.Value, a func(int) int64) int64 {
 		return a(0) * a(1)
 	case op == ir.OpMulWideU:
 		return int64(uint64(uint32(a(0))) * uint64(uint32(a(1))))
-	case op >= ir.OpAdd && op <= ir.OpNot:
+	case op >= ir.OpAdd && op <= ir.OpLop3:
 		if v.Args[0].Type == ir.TI32 {
 			return int64(integer32(v, a))
 		}
@@ -119,6 +119,13 @@ func integer32(v *ir.Value, a func(int) int64) int32 {
 		return int32(bits.OnesCount32(uint32(x)))
 	case ir.OpBrev:
 		return int32(bits.Reverse32(uint32(x)))
+	case ir.OpLop3:
+		var r int32
+		for bit := range 32 {
+			i := a(0)>>bit&1<<2 | a(1)>>bit&1<<1 | a(2)>>bit&1
+			r |= int32(v.Aux>>i&1) << bit
+		}
+		return r
 	case ir.OpBswap:
 		return int32(bits.ReverseBytes32(uint32(x)))
 	case ir.OpNot:

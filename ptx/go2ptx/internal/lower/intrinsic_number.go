@@ -153,7 +153,7 @@ func mulHi(c *icall) []leaf {
 
 func lop3(c *icall) []leaf {
 	table := c.constArg(3, "table")
-	return []leaf{c.asm(ir.TI32, 0, fmt.Sprintf("lop3.b32 $0, %%0, %%1, %%2, %d;", table&0xff), c.x(0), c.x(1), c.x(2))}
+	return []leaf{c.opAux(ir.OpLop3, ir.TI32, table&0xff, c.x(0), c.x(1), c.x(2))}
 }
 
 // bitField returns an intrinsic for bfe or bfi. Only the low 8 bits of the last two operands are
