@@ -38,11 +38,11 @@ import (
 type Bindings struct {
 	use      use
 	x        *Exec
-	round    uint64   // at least 1; incrementing it removes all marks at once
+	round    uint64   // current round, at least 1; incrementing it removes all marks at once
 	slots    []slot   // numeric arguments
 	spare    []int    // free indices of slots
 	vacant   []int    // free indices of bound
-	marks    []uint64 // for each node in bound: equals round if the node is in changed
+	marks    []uint64 // for each node in bound; equal to round while the node is in changed
 	bound    []*bound // nil for a node that is no longer bound
 	changed  []*bound // in the order of their first change
 	byNode   map[Node]*bound

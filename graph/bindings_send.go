@@ -138,8 +138,8 @@ func (s *settled) isCurrent(o *retain.References, g *Graph) bool {
 	return s.o == o && s.g == g && s.epoch == o.Epoch && s.removed == g.removals
 }
 
-// sentAll empties changed and removes all marks. It suffices if all calls of the send succeeded and
-// nothing had to be retained.
+// sentAll empties changed and removes all marks. It is sufficient if all calls of the send
+// succeeded and nothing had to be retained.
 func (bs *Bindings) sentAll() {
 	bs.round++
 	bs.changed = bs.changed[:0]
@@ -285,7 +285,7 @@ func (bs *Bindings) commit(o *retain.References, n int) {
 		switch {
 		case i >= n:
 			o.Abandon()
-		case c.node.g.part: // as for Exec.Set, the references stay retained until an update of the whole Exec
+		case c.node.g.part: // as after Exec.Set, the references stay retained until the whole Exec is updated
 			o.CommitLoose()
 			c.found(o)
 		default:

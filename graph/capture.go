@@ -95,7 +95,7 @@ type recording struct {
 
 type branch struct {
 	s     *driver.Stream
-	event *driver.Event // for forks and joins; created on first use
+	event *driver.Event // event for forks and joins; created on first use
 	open  bool          // used since the branch was last joined
 }
 

@@ -364,8 +364,8 @@ func TestCheckOfGraphsThatCannotBe(t *testing.T) {
 	})
 }
 
-// In a large graph, dependencies order all neighbouring accesses except those of one node. Check
-// must find that node.
+// In a large graph, dependencies order all neighbouring accesses except the accesses of one node.
+// Check must find that node.
 func TestCheckOfLargeGraphs(t *testing.T) {
 	each(t, func(k *kit) {
 		a := k.Memory()
@@ -434,7 +434,7 @@ func TestCheckReportsWhatTheDriverDoesNotTell(t *testing.T) {
 	}
 }
 
-// Check must know that the bodies of one conditional node never run concurrently. Nodes that are
+// Check must assume that the bodies of one conditional node never run concurrently. Nodes that are
 // not ordered with the conditional node may run concurrently with its bodies.
 func TestCheckLooksIntoBodies(t *testing.T) {
 	each(t, func(k *kit) {

@@ -390,8 +390,8 @@ func (x *Exec) lock() error {
 }
 
 // changeRefs makes the Exec's references writable and returns them. After an update, the references
-// may be those of another graph. changeRefs then detaches them from node numbers, because the
-// numbers refer to nodes of that other graph.
+// may belong to another graph. changeRefs then detaches them from node numbers, because the numbers
+// refer to nodes of that other graph.
 func (x *Exec) changeRefs() *retain.References {
 	k := x.keep
 	if k.refs.Alone() && !x.foreign {

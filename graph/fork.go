@@ -129,7 +129,7 @@ func (b *branch) order(s *driver.Stream) error {
 	return s.WaitEvent(b.event)
 }
 
-// ForkJoin forks to each stream, calls record for each in turn, and joins them all. Work on
+// ForkJoin forks to each stream, calls record once for each of them, and joins all of them. Work on
 // different streams runs concurrently. Later work of the scope runs after all of them. Several
 // calls may use the same streams.
 func (sc *Scope) ForkJoin(streams []*driver.Stream, record func(i int, branch *Scope) error) error {

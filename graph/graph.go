@@ -45,7 +45,7 @@ type Graph struct {
 	parts      map[driver.CUgraph]*Graph // nested graphs that were requested; only in an outermost graph
 	conds      *conds                    // conditional nodes; only in an outermost graph
 	rec        *recording                // the capture that records into the graph; only in an outermost graph
-	lost       error                     // why the graph was closed, if the program did not close it
+	lost       error                     // reason why the graph was closed, if the program did not close it
 	table      *[]cu.CUgraphNode         // storage of raws, borrowed from tables
 	names      names
 	users      map[cu.CUuserObject]int // number of references to each user object

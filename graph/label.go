@@ -236,8 +236,8 @@ func (n Node) kernelName() (string, error) {
 	return n.g.notedName(p.Func), nil
 }
 
-// notedName returns the name of the kernel f if it is among the loose accesses of g: those of
-// captured work and of the graph that g was copied from. Otherwise it returns "".
+// notedName returns the name of the kernel f if f is among the loose accesses of g. These are the
+// accesses of captured work, and of the graph from which g was copied. Otherwise it returns "".
 func (g *Graph) notedName(f cu.CUfunction) (name string) {
 	for _, l := range g.accesses.Loose {
 		l.Each(func(found access.Found) {

@@ -40,13 +40,13 @@ type Plan struct {
 	batch   *cu.Batch
 	steps   []step
 	graph   driver.CUgraph // graph handle that the frames contain
-	graphs  []*uintptr     // where the frames store the graph handle
+	graphs  []*uintptr     // places in the frames that store the graph handle
 	roots   []loader.Frame // frames of the items that run after the nodes passed to AddPlan
 	depsAt  *cu.CUgraphNode
 	depsLen uintptr // dependency count that the frames of the roots contain
 
 	// made and joins never move, because frames contain addresses within them.
-	made  []cu.CUgraphNode // where the driver writes the new handles
+	made  []cu.CUgraphNode // the driver writes the new handles here
 	joins []cu.CUgraphNode // dependency lists that are not contiguous in made
 	moves []move
 
@@ -102,7 +102,7 @@ func newPlan(c *driver.Context, ops []driver.Op, after [][]int) (*Plan, error) {
 		_ = l.Abandon(err)
 		return nil, err
 	}
-	k := p.keep // not p, which the closure would keep reachable
+	k := p.keep // refers to keep instead of p, which the closure would keep reachable
 	life.Own(p, l, 0, func(*cu.Driver) error {
 		k.refs.Release()
 		return nil

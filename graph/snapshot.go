@@ -36,7 +36,7 @@ type SnapshotNode struct {
 	// Kind is the type in words, such as "kernel", "copy", "fill", "host function", "child graph",
 	// "IF", "IF-ELSE", "WHILE" or "SWITCH".
 	Kind   string
-	Name   string // from Node.SetName, otherwise the kernel's name (CUDA 12.3), otherwise ""
+	Name   string // the name set by Node.SetName, otherwise the kernel's name (CUDA 12.3), otherwise ""
 	Params string // main parameters: "grid 1 block 32", "128 bytes host to device"
 	Off    bool   // disabled in the Exec of the snapshot
 	// Graphs contains the child graph or, if this package added the node, the bodies of a

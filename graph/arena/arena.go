@@ -217,7 +217,7 @@ type piece struct {
 	life    life.Lifetime
 	c       *core
 	plan    *plan
-	kind    string // for reports
+	kind    string // kind of the buffer, for reports
 	checked uint64 // Turn.Now at the latest check
 }
 

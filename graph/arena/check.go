@@ -48,8 +48,8 @@ func (p *piece) overwritten(by *turn.Plan, reader string) *OverwrittenError {
 // launched since, Check returns an *[OverwrittenError]. Call Check before you read a result.
 //
 // Check compares the order in which graphs were launched with the ranges that they use. It does not
-// read the memory or wait for launches, and it does not detect work outside executable graphs.
-// It also does not know which of its buffers a graph writes. So each launch of a graph of the
+// read the memory or wait for launches, and it does not detect work outside executable graphs. It
+// also cannot determine which of its buffers a graph writes. So each launch of a graph of the
 // buffer's own plan that uses the buffer counts as writing it. Each launch that uses other buffers
 // in the same range counts as overwriting it.
 func (a *Arena) Check(m driver.Memory) error {

@@ -13,7 +13,7 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
-// decoder records graphs like those of examples/14-decode: a chain of kernels for each layer, on
+// decoder records graphs like the ones in examples/14-decode: a chain of kernels for each layer, on
 // matrices with one row per sequence of the batch. Weights, input and output are outside the arena.
 type decoder struct {
 	*kit

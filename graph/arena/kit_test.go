@@ -60,7 +60,7 @@ type member struct {
 	out  *driver.Buffer[uint32] // outside the arena; each launch writes from+v to it
 }
 
-// member creates a plan and a graph like that of memberWith.
+// member creates a plan, and a graph as memberWith does.
 func (k *kit) member(a *arena.Arena, name string, from, v uint32) *member {
 	k.Helper()
 	return k.memberOf(k.plan(a, name), from, v)

@@ -55,8 +55,8 @@ func TestLaunchWaitsForAllThatIsStaged(t *testing.T) {
 	k.Expect(first.out, 11)
 }
 
-// Many goroutines launch graphs of one arena on several streams, change them, create others and
-// close them. Each graph must compute its own result, and the emulator must find no race.
+// Many goroutines launch, change, create and close graphs of one arena on several streams. Each
+// graph must compute its own result, and the emulator must find no race.
 func TestManyGoroutinesLaunch(t *testing.T) {
 	e := emulator.New(emulator.Config{Check: emulator.CheckGlobalRaces})
 	newKit(t, gputest.Context(t, gputest.Driver(t, e))).stress()
@@ -88,7 +88,7 @@ func (k *kit) stress(opts ...arena.Option) {
 			}
 		})
 	}
-	for range 2 { // these goroutines allocate, read reports, and launch the same graphs as others
+	for range 2 { // these goroutines allocate, read reports, and launch graphs that other goroutines also launch
 		wg.Go(func() {
 			for i := range launches {
 				p, err := a.Plan("temporary")
@@ -133,7 +133,8 @@ func (k *kit) oneOf(m *member, way int, s *driver.Stream) error {
 }
 
 // The calls of this driver do nothing, so the results are the library's host time per launch. The
-// cases are a graph with its own memory, one graph of an arena, and two graphs of an arena in turn.
+// cases are a graph with its own memory, one graph of an arena, and two graphs of an arena that are
+// launched alternately.
 func BenchmarkLaunch(b *testing.B) {
 	k := newKit(b, gputest.Context(b, graphtest.NullDriver(b)))
 	own := k.memberWith(k.Memory(), 1, 2)

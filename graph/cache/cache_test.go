@@ -259,7 +259,7 @@ func TestCacheInACaptureOfOtherCode(t *testing.T) {
 	each(t, func(k *kit) {
 		c := k.cache()
 		d := k.C.Driver()
-		runtime.LockOSThread() // where the capture begins, it must end
+		runtime.LockOSThread() // the capture must end on the thread where it began
 		defer runtime.UnlockOSThread()
 		k.OK(d.CuStreamBeginCapture(k.S.Raw(), graph.ModeThreadLocal))
 		b := k.from(c, k.S, elems)

@@ -30,7 +30,7 @@ type core struct {
 	mu     sync.Mutex
 	shut   bool
 	free   shelves
-	graphs map[uint64]*ownBlocks // by capture ID
+	graphs map[uint64]*ownBlocks // blocks of each capture, by capture ID
 	stats  Stats
 }
 

@@ -11,8 +11,8 @@ import (
 )
 
 // AllocInto is like Alloc, but allocates into a buffer that the caller reuses. Pass the zero Buffer
-// first, and later a buffer that was closed or freed. If size and stream equal those of the
-// buffer's previous allocation, the buffer usually gets the same memory again, without an
+// first, and later a buffer that was closed or freed. If the size and the stream are the same as in
+// the buffer's previous allocation, the buffer usually gets the same memory again, without an
 // allocation on Go's heap. Otherwise, or if a graph still refers to the buffer, it gets different
 // memory.
 //

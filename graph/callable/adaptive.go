@@ -39,8 +39,8 @@ func (p *policy) eager(first int) bool {
 	return p.tried < first
 }
 
-// ranEagerly counts an eager call. changed means that its constants differ from those of the
-// previous call.
+// ranEagerly counts an eager call. changed means that its constants differ from the previous
+// call's.
 func (p *policy) ranEagerly(changed bool) {
 	switch {
 	case p.gaveUp == 0:

@@ -50,8 +50,8 @@ func TestShapesThatRepeatAreRecorded(t *testing.T) {
 }
 
 // A shape whose constant changes in every call must return to eager calls. Once the constant stays
-// the same, the shape must be recorded again. After it was given up twice, that takes twice as many
-// calls.
+// the same, the shape must be recorded again. After the shape was given up twice, that takes twice
+// as many calls.
 func TestShapeThatAlwaysChangesEndsEager(t *testing.T) {
 	each(t, func(k *kit) {
 		c := made(k, k.affine, nil, callable.WithAdaptive(1))
@@ -213,7 +213,8 @@ func TestFunctionsWorkInBothModes(t *testing.T) {
 			out, err := c.Call(background, in)
 			k.OK(err)
 			for j, got := range out.Slice() {
-				// Element 0 gets 5 from the owned memory, the others from the launch in the stream.
+				// Element 0 gets 5 from the owned memory, and the other elements get it from the
+				// launch in the stream.
 				if want := in.x[j] + uint32(in.n)*in.add + 5; got != want {
 					t.Fatalf("call %d: element %d is %d, want %d", i, j, got, want)
 				}

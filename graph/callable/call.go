@@ -18,7 +18,7 @@ func (c *Callable[In, Out]) run(ctx context.Context, in In) (*variant[In, Out], 
 	if v.wasEager {
 		err = c.s.Wait(ctx)
 	} else {
-		err = v.exec.Wait(ctx) // also waits for earlier work in the stream
+		err = v.exec.Wait(ctx) // this also waits for earlier work in the stream
 	}
 	if err == nil { // another wait for the stream may already have returned this call's fault
 		err = faults.After(before, nil)

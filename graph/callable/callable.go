@@ -82,7 +82,7 @@ type Stats struct {
 	Failed       uint64 // recordings that failed, or whose graph was too different for an update
 	Instantiated uint64 // graphs instantiated, including after failed updates
 	GivenUp      uint64 // shapes that returned to eager calls
-	Evicted      uint64 // variants closed to make room for others
+	Evicted      uint64 // variants closed to make room for other variants
 	Variants     int    // current number of variants
 	MemoryBytes  uint64 // memory of the variants, on the device and page-locked; see WithMemory
 }

@@ -82,7 +82,7 @@ func (c *Captured[T]) ready(ctx context.Context, s *driver.Stream, opts []graph.
 		return err
 	}
 	if c.Exec.Uploaded() {
-		err = c.Exec.Wait(ctx) // also waits for the stream of WithUpload
+		err = c.Exec.Wait(ctx) // this also waits for the stream of WithUpload
 	} else {
 		if err := c.Exec.Upload(s); err != nil {
 			return err

@@ -22,7 +22,7 @@ type eager struct {
 	began bool             // work was enqueued before rec began, apart from inputs
 	late  []*driver.CopyOp // copies of inputs, to be enqueued before the recorded work
 
-	staging  *driver.Event // to be recorded after the inputs, or nil
+	staging  *driver.Event // event to record after the inputs, or nil
 	inputs   int           // number of inputs, or -1 if it is not known
 	stagings int           // number of inputs so far
 	marked   bool          // staging was recorded after all inputs so far

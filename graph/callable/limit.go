@@ -29,9 +29,9 @@ func (c *counts) load() Stats {
 	}
 }
 
-// evict closes the least recently called variants until the others are within the limits. It never
-// closes current. If only the memory limit is exceeded, it does not close variants whose work is in
-// flight.
+// evict closes the least recently called variants until the remaining ones are within the limits.
+// It never closes current. If only the memory limit is exceeded, it does not close variants whose
+// work is in flight.
 func (c *Callable[In, Out]) evict(current *variant[In, Out]) error {
 	var errs []error
 	for i := len(c.variants) - 1; i >= 0; i-- {

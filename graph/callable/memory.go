@@ -163,8 +163,8 @@ func (m *cellOf[T]) len() int { return max(m.device.Len(), m.host.Len()) }
 type places uint8
 
 const (
-	onDevice      places = iota // in the arena of WithArena, if there is one
-	onDeviceAlone               // never in the arena, because other work must not overwrite it
+	onDevice      places = iota // device memory, in the arena of WithArena if there is one
+	onDeviceAlone               // device memory that is never in the arena, because other work must not overwrite it
 	onHost
 	onBoth // the part on the device is placed as for onDevice
 )
@@ -213,8 +213,8 @@ func stagedCell[T, In any](t *Trace[In], n int) *cellOf[T] {
 	return c
 }
 
-// ask returns the next cell. If the function runs again, ask returns the previous run's cell,
-// otherwise a new one. After a failure, it returns nil.
+// ask returns the next cell. If the function runs again, that is the previous run's cell. Otherwise
+// it is a new one. After a failure, it returns nil.
 func ask[T, In any](t *Trace[In], p places, n int) *cellOf[T] {
 	if t.over() {
 		return nil

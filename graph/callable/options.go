@@ -29,9 +29,10 @@ func WithVariants(n int) Option {
 // WithMemory limits the memory of all variants together. This is the device and page-locked memory
 // that StageSlice, StageScalar, Scratch, Take and Result return. There is no limit by default.
 //
-// After a new shape is recorded, the least recently called variants are closed until the others
-// fit. During the recording, the memory of the new shape may exceed the limit. Variants whose work
-// is in flight are closed by a later call, because closing them now would not release their memory.
+// After a new shape is recorded, the least recently called variants are closed until the remaining
+// ones fit. During the recording, the memory of the new shape may exceed the limit. Variants whose
+// work is in flight are closed by a later call, because closing them now would not release their
+// memory.
 //
 // A shape that alone needs more than bytes cannot be called. The error matches
 // CUDA_ERROR_OUT_OF_MEMORY, and no variant is closed.

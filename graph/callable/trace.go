@@ -100,9 +100,9 @@ func (t *Trace[In]) Do(ops ...driver.Op) {
 	}
 }
 
-// Try is like Do, for the results of a function that creates an operation, such as those of
-// ptx/kernels: t.Try(kernels.Add(y, x, x)). An error becomes the Trace's failure. After an earlier
-// failure, Try ignores both results, which may be consequences of that failure.
+// Try is like Do, but accepts both results of a function that creates an operation, such as the
+// functions of ptx/kernels: t.Try(kernels.Add(y, x, x)). An error becomes the Trace's failure.
+// After an earlier failure, Try ignores both results, which may be consequences of that failure.
 func (t *Trace[In]) Try(op driver.Op, err error) {
 	if err == nil {
 		t.Do(op)

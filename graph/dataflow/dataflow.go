@@ -32,9 +32,9 @@ var (
 //
 // Accesses are exact for copies, fills and memory operations. A kernel is assumed to read and write
 // all of each buffer or view among its arguments, unless driver.In or driver.Out narrows that. Some
-// accesses are unknown: those of a host function, of an address passed as a number, and of memory
-// that a kernel reaches through pointers. Declare them with driver.In, Out and InOut at Add, or
-// order the step with [Step.After].
+// accesses are unknown: the accesses of a host function, accesses through an address passed as a
+// number, and accesses to memory that a kernel reaches through pointers. Declare them with
+// driver.In, Out and InOut at Add, or order the step with [Step.After].
 //
 // Add reads an operation's accesses, and Build reads its parameters again. So each step needs its
 // own operation. Do not change and reuse one launch for two steps that use different memory.

@@ -40,9 +40,9 @@ type admission struct {
 
 	restart    func()        // replaces the context; nil without WithRestart
 	restarting bool          // true from the loss of the context until restart has ended
-	replacing  bool          // whether restart is running; it counts as one in busy
+	replacing  bool          // restart is running; it counts as one in busy
 	apart      time.Duration // minimum time between restarts
-	restarted  time.Time     // when the last restart ended
+	restarted  time.Time     // time when the last restart ended
 
 	drained chan struct{} // closed when the pool is closed and nothing is busy
 
@@ -57,7 +57,7 @@ type slot struct {
 	counts  func() callable.Stats // counts of the replica's Callable, nil if it has none; guarded by the admission's lock
 	broken  bool
 	call    uint64    // number of the call that uses the slot, 0 for Prepare
-	since   time.Time // when that call got the slot; zero while the slot is idle
+	since   time.Time // time when that call got the slot; zero while the slot is idle
 	held    *waiter   // the waiter that was granted the slot; reused when the slot is returned
 	claim   *waiter   // Prepare's waiter, which is granted the slot before any call
 }

@@ -49,7 +49,7 @@ func TestCancelledWaiterPassesItsReplicaOn(t *testing.T) {
 	}
 }
 
-// One slow call must not make WithDeadlines refuse many others.
+// One slow call must not make WithDeadlines refuse many other calls.
 func TestMeanFollowsTheTimeOfCalls(t *testing.T) {
 	a := new(admission)
 	for _, c := range []struct{ took, mean time.Duration }{{8000, 8000}, {16000, 9000}, {time.Hour, 16875}, {8875, 15875}} {

@@ -65,9 +65,9 @@ var aBatcher = absent.Kind{Name: "batcher", Make: "serve.NewBatcher", Code: driv
 // callable.StageRows to copy one slice per input, and use no callable.Constant that depends on the
 // inputs. All inputs must have the shape of the example, so that calls never record.
 //
-// The options are those of New, WithBatch and WithBatchSizes. WithQueue counts calls, and
-// WithReplicas counts batches that run at the same time. With WithGrowth, a replica is added if more
-// than n calls wait while all replicas run batches. The types of WithRestart are []In and Out.
+// NewBatcher accepts the options of New, and also WithBatch and WithBatchSizes. WithQueue counts calls, and
+// WithReplicas counts batches that run at the same time. With WithGrowth, a replica is added if more than n calls
+// wait while all replicas run batches. The types of WithRestart are []In and Out.
 //
 // The example must not be nil. The Batcher retains it. The caller must close the Batcher before the objects that f
 // refers to.

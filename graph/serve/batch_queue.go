@@ -84,7 +84,7 @@ type worker[In, Out any] struct {
 	members []*member[In, Out] // calls of the batch
 	inputs  []In               // inputs of the batch, padded to the size of a graph
 	size    int                // index of the padded size
-	since   time.Time          // when the worker got a replica and began to collect
+	since   time.Time          // time when the worker got a replica and began to collect
 	loss    *LostError         // batches.loss before the worker got a replica
 	running bool               // the worker counts in batches.running; guarded by the lock
 	using   atomic.Int32       // number of calls that read the output

@@ -71,7 +71,7 @@ func TestLossWhileAWorkerWaitsForAReplica(t *testing.T) {
 func TestFullBatchWakesTheWorkerOnce(t *testing.T) {
 	b, w := collector(t)
 	q := &b.batches
-	q.collecting = append(q.collecting, w) // as collect does before it waits for w.wake
+	q.collecting = append(q.collecting, w) // collect also does this before it waits for w.wake
 	enter(t, b)
 	if len(w.wake) != 1 || len(q.collecting) != 0 {
 		t.Fatalf("%d values, %d workers that collect", len(w.wake), len(q.collecting))

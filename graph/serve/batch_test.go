@@ -19,7 +19,7 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
-// Outputs of batches, padded or not, must equal those of a Pool bit for bit.
+// The outputs of batches, padded or not, must equal the outputs of a Pool bit for bit.
 func TestBatchedOutputsEqualUnbatchedOnes(t *testing.T) {
 	type host = *driver.HostBuffer[float32]
 	step := func(t interface{ Do(...driver.Op) }, x *driver.Buffer[float32]) {
@@ -77,7 +77,7 @@ func TestBatchedOutputsEqualUnbatchedOnes(t *testing.T) {
 			}
 			return err
 		}
-		for waits := range 24 { // the first call holds the replica until others wait
+		for waits := range 24 { // the first call holds the replica until the other calls wait
 			results := make(chan error, waits)
 			k.OK(compare(1000*waits, func() {
 				for i := range waits {

@@ -332,7 +332,7 @@ func TestEveryCallMayFail(t *testing.T) {
 			seen := map[string]bool{}
 			for i, c := range calls[:min(len(calls), 300)] { // limited, because waits query in a loop
 				if seen[c.Symbol] && i%7 != 0 && testing.Short() {
-					continue // in short mode, each function fails only once, plus every seventh call
+					continue // in short mode, only the first call of each function and every seventh call fail
 				}
 				seen[c.Symbol] = true
 				failOnce(k, lib, books, flow, i+1)

@@ -74,8 +74,9 @@ func eachDoomed(t *testing.T, test func(t *testing.T, d *driver.Driver)) {
 	})
 }
 
-// load loads the kernels of a kit without those of graphtest.NewKit, and a kernel that traps if the
-// first element of its buffer is trapping. The caller must close the modules, also after an error.
+// load loads the kernels of a kit, except the ones that graphtest.NewKit loads. It also loads a
+// kernel that traps if the first element of its buffer is trapping. The caller must close the
+// modules, also after an error.
 func (k *kit) load() (trap *driver.Kernel, modules []interface{ Close() error }, err error) {
 	for _, l := range []struct {
 		ptx, name string

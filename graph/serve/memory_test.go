@@ -13,8 +13,8 @@ import (
 // memory, and the result.
 func bytesOfShape(n int) uint64 { return uint64(3 * 4 * n) }
 
-// Each replica keeps as many shapes as fit in its share of the memory. The Stats must show the sums
-// during a call, and must keep the counts of replicas that were created again.
+// Each replica must keep as many shapes as fit in its share of the memory. The Stats must show the
+// sums during a call, and must keep the counts of replicas that were created again.
 func TestMemoryLimitAndCountsOfReplicas(t *testing.T) {
 	each(t, func(k *kit) {
 		const replicas = 2

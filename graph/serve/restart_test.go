@@ -449,7 +449,7 @@ func TestEveryCallOfARestartMayFail(t *testing.T) {
 	seen, known := map[string]bool{}, 0
 	for i, c := range calls {
 		if seen[c.Symbol] && i%7 != 0 && testing.Short() {
-			continue // short mode only injects failures into the first call of each function and into every seventh call
+			continue // in short mode, only the first call of each function and every seventh call fail
 		}
 		seen[c.Symbol] = true
 		did, err := flow(func() { lib.FailNth(i+1, uint32(graphtest.Injected)) })

@@ -100,12 +100,12 @@ type Stats struct {
 	MeanCall time.Duration // recent mean time that a call occupied its replica, including the use function
 	Longest  time.Duration // time that the oldest call in progress has occupied its replica
 
-	// Counts of all replicas together, like those of callable.Stats.
+	// Counts of all replicas together, with the same meaning as in callable.Stats.
 	Replayed    uint64 // calls that launched a graph
 	Eager       uint64 // calls that enqueued their operations directly
 	Recorded    uint64 // runs of the function that recorded, including those of New and Prepare
 	Updated     uint64 // recordings that led to an update of a graph
-	Evicted     uint64 // shapes closed in a replica to make room for others
+	Evicted     uint64 // shapes closed in a replica to make room for other shapes
 	Variants    int    // shapes that replicas keep now
 	MemoryBytes uint64 // memory of those shapes, on the device and page-locked
 
@@ -278,8 +278,8 @@ func (p *Pool[In, Out]) await(ctx context.Context, w *waiter) (*slot, error) {
 
 // Prepare records the function for the shapes of the inputs in all replicas, so that calls with
 // these shapes do not record. Replicas that are created later are also prepared for these shapes.
-// Prepare occupies one replica at a time, as soon as it is free, so that the others can serve
-// calls. The Pool retains one input of each shape.
+// Prepare occupies one replica at a time, as soon as it is free, so that the other replicas can
+// serve calls. The Pool retains one input of each shape.
 func (p *Pool[In, Out]) Prepare(inputs ...In) error {
 	if !p.exists() {
 		return aPool.Error(p == nil)

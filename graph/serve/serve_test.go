@@ -379,7 +379,7 @@ func TestPrepareRecordsInEveryReplica(t *testing.T) {
 		if n := recorded.Load(); n != 2+2*2 {
 			t.Errorf("%d recordings", n)
 		}
-		// The third replica is created while both others are in use, with all shapes.
+		// The third replica is created while the other two are in use. It must have all shapes.
 		nested := func(output) error { return call(background, p, ramp(4, 2)) }
 		k.OK(p.Call(background, ramp(3, 1), func(output) error { return p.Call(background, ramp(3, 1), nested) }))
 		if n := recorded.Load(); n != 3+3*2 || p.Stats().Grown != 1 {

@@ -91,7 +91,7 @@ func threads(t *testing.T) (n int) {
 	t.Helper()
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
-		return 0 // not on Linux
+		return 0 // the system is not Linux
 	}
 	for line := range strings.Lines(string(status)) {
 		if _, err := fmt.Sscanf(line, "Threads: %d", &n); err == nil {

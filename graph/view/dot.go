@@ -125,7 +125,7 @@ func quoted(s string) string {
 const criticalColor = "#c0392b"
 
 // fillColor groups node types by colour: kernels, copies and fills, memory nodes, host functions,
-// and nodes with graphs. All others are grey.
+// and nodes with graphs. All other nodes are grey.
 func fillColor(t graph.Type) string {
 	switch t {
 	case cu.CU_GRAPH_NODE_TYPE_KERNEL:

@@ -63,8 +63,8 @@ func (f Found) List() []driver.Access {
 	return list
 }
 
-// Each yields all sets: first those recorded by node number, in that order, then those of plans, of
-// loose Sets and of child graphs.
+// Each yields all sets: first the sets recorded by node number, in that order, then the sets of
+// plans, of loose Sets and of child graphs.
 func (p *Sets) Each(yield func(Found)) {
 	for _, at := range p.of {
 		if at != 0 {

@@ -11,9 +11,9 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// The benchmarks run on the GPU if there is one, otherwise on the emulator. The emulator's figures
-// show only the library's own cost, not that of a GPU. The programs in bench/ compare the same
-// calls with C.
+// The benchmarks run on the GPU if there is one, otherwise on the emulator. On the emulator, the
+// figures show only the library's own cost, not the cost on a GPU. The programs in bench/ compare
+// the same calls with C.
 
 // chainLength is the number of nodes in the large graphs, whose figures are per node.
 const chainLength = 1000

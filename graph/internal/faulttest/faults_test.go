@@ -173,7 +173,7 @@ func nest(k *kit, g *graph.Graph) error {
 
 // Each driver call of each flow fails once. Afterwards no object may be open: gputest checks the
 // library's objects, and the ledger checks the driver's. The stream must work, and the error must
-// be that of the failing call.
+// be the failing call's.
 func TestEveryCallMayFail(t *testing.T) {
 	for _, f := range flows {
 		t.Run(f.name, func(t *testing.T) {
@@ -194,7 +194,7 @@ func TestEveryCallMayFail(t *testing.T) {
 			seen := map[string]bool{}
 			for i, c := range calls {
 				if seen[c.Symbol] && i%7 != 0 && testing.Short() {
-					continue // in short mode, each function fails only once, plus every seventh call
+					continue // in short mode, only the first call of each function and every seventh call fail
 				}
 				seen[c.Symbol] = true
 				failOnce(k, lib, books, f, b, i+1)

@@ -14,7 +14,7 @@ import (
 // measure only the cost of this module.
 type Null struct {
 	handles uintptr
-	memory  [][]uint64 // in host memory, because tests write to it
+	memory  [][]uint64 // allocations, in host memory because tests write to them
 }
 
 // NullDriver opens a Null.

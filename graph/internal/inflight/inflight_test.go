@@ -78,7 +78,7 @@ func TestNoteEndedReleasesWhatLaunchesUsed(t *testing.T) {
 		replace := func(m, by *driver.Buffer[uint32]) {
 			k.Helper()
 			k.OK(x.Launch(k.S))
-			k.Wait(k.S) // the Exec does not know about this wait
+			k.Wait(k.S) // the Exec does not notice this wait
 			l := k.Launch(k.Plus, by, 1)
 			k.OK(errors.Join(x.Set(n, l), n.Set(l), m.Close()))
 			x.NoteEnded(x.Replays() - 1)

@@ -130,8 +130,8 @@ func TestScopesFreeOnlyMemoryOfGraphs(t *testing.T) {
 	})
 }
 
-// A node in a child graph must accept the same operations as a node of the outer graph, and no
-// others.
+// A node in a child graph must accept exactly the operations that a node of the outer graph
+// accepts.
 func TestNodesInsideAChildRefuseOtherOperations(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()

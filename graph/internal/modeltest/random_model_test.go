@@ -39,7 +39,7 @@ const (
 type modelOp struct {
 	kind    modelKind
 	d, a, b *modelBuffer
-	v       uint32 // also the number of iterations of a loop
+	v       uint32 // operand, or the number of iterations of a loop
 	cond    *modelCond
 }
 

@@ -170,9 +170,8 @@ func (t *Tie) Uses() []*Memory {
 	return t.memory
 }
 
-// Launch calls send, which launches the executable graph in s. If the latest launch is that of
-// another executable graph and may still be running on another stream, Launch first makes s wait
-// for it.
+// Launch calls send, which launches the executable graph in s. If another executable graph was
+// launched last and may still be running on another stream, Launch first makes s wait for it.
 func (t *Tie) Launch(s *driver.Stream, send func() error) error {
 	u := t.turn
 	if !t.held {
