@@ -25,7 +25,7 @@ type State struct {
 	error func(*Record) error
 	note  func(error) // receives errors that no call can return
 
-	summary atomic.Pointer[atomic.Uint32] // in page-locked memory; nil until a module with checks is loaded
+	summary atomic.Pointer[atomic.Uint32] // summary word in page-locked memory; nil until a module with checks is loaded
 	// taken is twice the number of faults read so far, plus 1 while a goroutine is reading faults.
 	// Without that bit, another wait could find neither the summary, which has already been
 	// cleared, nor the fault.

@@ -7,7 +7,7 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// For each kind of fault, the text must be that of Go's panic, on one line.
+// For each kind of fault, the text must be the same as for Go's panic, on one line.
 func TestTextOfEachKind(t *testing.T) {
 	for kind, want := range map[string]string{
 		"index":   "a.go:3:4: index out of range [7] with length 5 in kernel k, ",

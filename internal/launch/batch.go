@@ -22,7 +22,7 @@ type Batch struct {
 	n      int // number of added launches
 
 	shape [Max]Stamp          // for each call, the layout of its block
-	args  [Max]unsafe.Pointer // for each call, where to store its arguments
+	args  [Max]unsafe.Pointer // for each call, the place where its arguments are stored
 	call  [Max]unsafe.Pointer // for each call, the words of its block
 	side  [Max][]uint64       // for each call, memory for arguments that do not fit in its block
 }

@@ -18,7 +18,7 @@ type Block struct {
 	// the same modes.
 	Accesses Stamp
 	Shape    Stamp    // changes whenever Words or the layout of the arguments changes
-	Store    []uint64 // bytes of the arguments
+	Store    []uint64 // the arguments' bytes
 	Attrs    []cu.CUlaunchAttribute
 	Slots    []Slot
 	Life     *life.Lifetime // lifetime of the kernel's code

@@ -13,8 +13,8 @@ type Report struct {
 	Kind   string
 	Handle uint64
 	Owner  any    // Owner of the object's Home
-	Stack  string // where it was created, innermost call first
-	Err    error  // why it could not be destroyed, or nil
+	Stack  string // stack of the object's creation, innermost call first
+	Err    error  // reason why the object could not be destroyed, or nil
 }
 
 var leakHook atomic.Pointer[func(Report)]

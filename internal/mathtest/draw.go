@@ -6,7 +6,7 @@ import (
 )
 
 // Draw64 returns a random argument. Half of the arguments are random bit patterns or cover wide
-// ranges. The others are near points where functions are difficult to compute.
+// ranges. The other arguments are near points where functions are difficult to compute.
 func Draw64(r *rand.Rand) float64 {
 	sign := 1 - 2*float64(r.IntN(2))
 	tiny := math.Ldexp(r.Float64(), -r.IntN(60)) * (1 - 2*float64(r.IntN(2)))

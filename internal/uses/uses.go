@@ -44,7 +44,7 @@ func (m Mode) String() string {
 // pitched memory. Host and device addresses share one address space.
 type Access struct {
 	Addr  uint64 // address of the first byte
-	Bytes uint64 // from the first byte to the last, including gaps between rows
+	Bytes uint64 // number of bytes from the first accessed byte to the last, including gaps between rows
 	Mode  Mode
 	Host  bool   // page-locked host memory
 	Arg   int32  // index of the operand, or of the kernel argument
@@ -56,9 +56,9 @@ type Access struct {
 // the address of the Access.
 type Rows struct {
 	Width  uint64
-	Pitch  uint64 // bytes from one row to the next
+	Pitch  uint64 // number of bytes from one row to the next
 	Count  uint64 // rows per layer
-	Layer  uint64 // bytes from one layer to the next
+	Layer  uint64 // number of bytes from one layer to the next
 	Layers uint64
 }
 

@@ -68,11 +68,11 @@ type decoder struct {
 	out   []byte
 	limit int
 
-	start   int    // where the current frame begins in out
+	start   int    // index in out where the current frame begins
 	window  uint64 // maximum distance of a match
 	repeats [3]uint32
 	huffman *huffmanTable // table of the previous block that had one
-	tables  [3]*fseTable  // for literal lengths, offsets and match lengths
+	tables  [3]*fseTable  // tables for literal lengths, offsets and match lengths
 	lits    []byte
 }
 

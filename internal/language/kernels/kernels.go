@@ -21,7 +21,7 @@ const (
 	Outputs = 24 // number of outputs of each thread
 )
 
-// Kernel is a kernel with the same signature as all others.
+// Kernel is a kernel. All kernels have the same signature.
 type Kernel struct {
 	Name string
 	Run  func(t gpu.Thread, in, out []int64)

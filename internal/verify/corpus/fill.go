@@ -105,7 +105,8 @@ func textAt(r *random, f Fill, e Elem, _, _ int, dst []byte) {
 	e.putBits(dst, 'a'+r.below(letters))
 }
 
-// random is a splitmix64 generator. Unlike those of Go's library, its numbers must never change.
+// random is a splitmix64 generator. Unlike the generators in Go's library, it must never change its
+// numbers.
 type random struct {
 	state uint64
 	perm  []int

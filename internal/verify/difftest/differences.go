@@ -1,7 +1,7 @@
 package difftest
 
-// Difference describes forms whose results on the emulator differ from those of the GPU, and why
-// the difference remains.
+// Difference describes forms whose results on the emulator differ from the GPU's, and the reason
+// why the difference remains.
 type Difference struct {
 	Forms []string
 	// Section is the section of the PTX ISA (release 9.0) that describes the form.

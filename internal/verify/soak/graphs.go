@@ -31,7 +31,7 @@ func (c *graphCounts) String() string {
 type graphWorker struct {
 	soak    *soak
 	stream  *driver.Stream
-	side    *driver.Stream // for forked captures
+	side    *driver.Stream // second stream, for forked captures
 	random  *rand.Rand
 	data    *driver.Buffer[uint32]
 	host    *driver.HostBuffer[uint32]

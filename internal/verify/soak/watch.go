@@ -17,7 +17,7 @@ import (
 
 type sample struct {
 	at      time.Duration
-	device  uint64 // bytes in use
+	device  uint64 // bytes of device memory in use
 	heap    uint64 // bytes of live Go objects
 	runtime uint64 // bytes that the Go runtime obtained from the system
 	host    uint64 // resident bytes; 0 if the system does not report them
@@ -79,7 +79,7 @@ func take(c *driver.Context) (sample, error) {
 func status(field string) uint64 {
 	text, err := os.ReadFile("/proc/self/status")
 	if err != nil {
-		return 0 // not on Linux
+		return 0 // the system is not Linux
 	}
 	for line := range strings.Lines(string(text)) {
 		if rest, ok := strings.CutPrefix(line, field); ok {
