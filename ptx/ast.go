@@ -16,7 +16,7 @@ func (p Pos) IsValid() bool { return p.Line > 0 }
 // Strings in the tree are substrings of Source. Slices of a parsed tree may share one
 // backing array: replace them, but do not append to them or change their elements.
 type Module struct {
-	Name        string // as passed to Parse, for error messages
+	Name        string // name passed to Parse, for error messages
 	Source      string // the whole text; "" if a program created the tree
 	Version     Version
 	Targets     []string // arguments of .target: "sm_90a", "debug", "texmode_unified" ...
@@ -33,7 +33,7 @@ type Version struct {
 // *Section, *Pragma, *Loc or *Raw. A *RegDecl occurs there only before the ABI, in PTX
 // 1.x and 2.x.
 type Decl interface {
-	Position() Pos // where it begins
+	Position() Pos // position where the declaration begins
 	decl()
 }
 
@@ -44,44 +44,44 @@ type Function struct {
 	Linkage    Linkage
 	Entry      bool
 	Name       string
-	Attributes []Attribute // .attribute(...)
-	Return     []*Variable // .func only
-	Params     []*Variable // Space is ParamSpace, or RegSpace in a .func
+	Attributes []Attribute // entries of .attribute(...)
+	Return     []*Variable // results; only for a .func
+	Params     []*Variable // parameters, whose Space is ParamSpace, or RegSpace in a .func
 	Perf       []Directive // .maxntid, .reqntid, .noreturn, .pragma ... in source order
-	Body       *Block      // nil: a declaration
+	Body       *Block      // nil for a declaration without a body
 }
 
 // Attribute is one entry of an .attribute(...) list: .managed, .unified(a, b).
 type Attribute struct {
-	Name string // without the dot
+	Name string // name without the dot
 	Args []uint64
 }
 
 // Directive is a performance-tuning directive in a function's header.
 type Directive struct {
 	Pos  Pos
-	Name string   // without the dot
-	Args []uint64 // numbers: .maxntid 256, 1, 1
-	Text []string // strings: .pragma "nounroll" (unquoted), .language "c++"
+	Name string   // name without the dot
+	Args []uint64 // number arguments: .maxntid 256, 1, 1
+	Text []string // string arguments: .pragma "nounroll" (unquoted), .language "c++"
 }
 
 // Variable is one declared variable or parameter. A declaration of several (.global .u32
 // a, b;) yields one Variable for each.
 type Variable struct {
 	Pos        Pos
-	Doc        string // as in Function, for module-level variables only
+	Doc        string // as in Function; only for module-level variables
 	Linkage    Linkage
 	Space      Space
-	Bank       int // .const[n]; 0 otherwise
+	Bank       int // n of .const[n]; 0 otherwise
 	Attributes []Attribute
-	Align      int // .align in bytes; 0 if not specified
+	Align      int // alignment in bytes (.align); 0 if not specified
 	Vector     int // 2, 4 or 8 for .v2, .v4, .v8; 0 for a scalar
 	Type       Type
 	Ptr        *Pointer // set for a kernel parameter with .ptr, otherwise nil
 	Name       string   // "" for an unnamed prototype parameter; "_" is kept as written
 	Count      int      // name<Count> declares name0 to name(Count-1); 0 for a single variable
 	Dims       []int64  // array dimensions, Unsized for []; empty if not an array
-	Init       *Init    // initialiser; nil: none
+	Init       *Init    // initialiser, or nil if there is none
 }
 
 // Unsized is the value in Dims for a first dimension without a size, as in a[].
@@ -89,8 +89,8 @@ const Unsized = int64(-1)
 
 // Pointer holds the .ptr attributes of a kernel parameter.
 type Pointer struct {
-	Space Space // GenericSpace if not specified
-	Align int   // alignment of the memory it points to, in bytes; 0 if not specified
+	Space Space // state space; GenericSpace if not specified
+	Align int   // alignment in bytes of the memory that the pointer refers to; 0 if not specified
 }
 
 // Init is an initialiser: a brace list or one value.
@@ -99,7 +99,7 @@ type Init struct {
 	Field string  // addr_mode_0 in { addr_mode_0 = wrap } of a .samplerref; "" otherwise
 	List  bool    // the initialiser is { Elems... }
 	Elems []Init  // elements of a list
-	Value Operand // otherwise an *Imm, or a *Sym for an address, which may set Generic and Mask
+	Value Operand // value if List is false: an *Imm, or a *Sym for an address, which may set Generic and Mask
 }
 
 // Alias is ".alias Name, Target;".
@@ -112,8 +112,8 @@ type Alias struct {
 type File struct {
 	Pos   Pos
 	Index int
-	Name  string // without the quotes, escapes unchanged
-	Stamp bool   // Time and Size are present
+	Name  string // name without the quotes; escapes are unchanged
+	Stamp bool   // whether Time and Size are present
 	Time  uint64
 	Size  uint64
 }
@@ -122,8 +122,8 @@ type File struct {
 // .nv_intermediate_source_section { ... } of PTX 9.4 is also a Section, with that Name.
 type Section struct {
 	Pos  Pos
-	Name string // with its leading dot: ".debug_info"
-	Text string // between the braces
+	Name string // name with its leading dot: ".debug_info"
+	Text string // text between the braces
 }
 
 // Raw is a line kept as written (@@DWARF of PTX 1.x and 2.x debug output).
@@ -135,7 +135,7 @@ type Raw struct {
 // Stmt is a statement in a body: *Instr, *Label, *RegDecl, *Variable, *Block,
 // *BranchTargets, *CallTargets, *CallPrototype, *Pragma, *Loc, *File, *Section or *Raw.
 type Stmt interface {
-	Position() Pos // where it begins
+	Position() Pos // position where the statement begins
 	stmt()
 }
 
@@ -152,7 +152,7 @@ type RegDecl struct {
 	Pos    Pos
 	Type   Type
 	Vector int // 2 or 4 for .v2, .v4; 0 for a scalar
-	Align  int // .align in bytes, rarely used; 0 if not specified
+	Align  int // alignment in bytes (.align), rarely used; 0 if not specified
 	Name   string
 	Count  int // Name<Count> declares Name0 to Name(Count-1); 0 for a single register
 }
@@ -182,14 +182,14 @@ type Guard struct {
 // Opcode is an instruction's name with its modifiers. A parsed module has one Opcode
 // per distinct spelling, so the pointer can serve as a key.
 type Opcode struct {
-	Text string   // "ld.global.nc.v4.f32"
-	Name string   // "ld"
+	Text string   // full name: "ld.global.nc.v4.f32"
+	Name string   // first word: "ld"
 	Mods []string // "global", "nc", "v4", "f32": in order, without dots; "shared::cta" is one
 }
 
 // Operand is *Reg, *RegSum, *Imm, *Sym, *Vec, *Addr, *Elem, *Pair, *List or *Sink.
 type Operand interface {
-	Position() Pos // where it begins
+	Position() Pos // position where the operand begins
 	operand()
 }
 
@@ -199,11 +199,11 @@ type Operand interface {
 // and no variable in scope has that name. Every other name is a Sym.
 type Reg struct {
 	Pos     Pos
-	Name    string // "%r1", "%tid"
+	Name    string // name: "%r1", "%tid"
 	Sel     string // component or sub-word after the dot: "x", "b0", "h10"; "" for none
-	Not     bool   // !p
-	Neg     bool   // -r
-	Special bool   // predefined: %tid, %clock64 ...
+	Not     bool   // written as !p
+	Neg     bool   // written as -r
+	Special bool   // predefined, such as %tid and %clock64
 }
 
 // RegSum is a register plus a constant, as in add.u32 %r1, %r2+1, %r3. It is an operand
@@ -280,7 +280,7 @@ type Sym struct {
 	Pos     Pos
 	Name    string
 	Offset  int64
-	Generic bool   // generic(Name), in initialisers only
+	Generic bool   // written as generic(Name); only in initialisers
 	Mask    uint64 // in an initialiser, Mask(Name) selects one byte of an address; 0 if absent
 }
 
@@ -347,13 +347,13 @@ type CallPrototype struct {
 	Label  string
 	Return []*Variable
 	Params []*Variable
-	Perf   []Directive // .noreturn, .abi_preserve ...
+	Perf   []Directive // directives such as .noreturn and .abi_preserve
 }
 
 // Pragma is ".pragma "a", "b";" as a statement or at module level.
 type Pragma struct {
 	Pos  Pos
-	Text []string // unquoted
+	Text []string // strings without quotes
 }
 
 // Loc is a .loc line: the source position of the code after it.
@@ -361,12 +361,12 @@ type Loc struct {
 	Pos             Pos
 	Intermediate    bool // .loc_intermediate: a position in the front end's intermediate code
 	File, Line, Col int
-	Inlined         *Inlined // nil: not inlined
+	Inlined         *Inlined // nil if the code is not inlined
 }
 
 // Inlined is the optional second part of a .loc: function_name ..., inlined_at ...
 type Inlined struct {
-	Func            string // the label of the function name in .debug_str
+	Func            string // label of the function name in .debug_str
 	FuncOffset      int64
 	File, Line, Col int
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Every construct of the ISA must parse, print as text that parses to the same tree, and
-// not hide a kernel from Signatures. Package nvidiatest checks with the real assembler
-// that the snippets are valid PTX.
+// Every construct of the ISA must parse, must print as text that parses to the same tree, and must
+// not hide a kernel from Signatures. Package nvidiatest checks with the real assembler that the
+// snippets are valid PTX.
 func TestChecklist(t *testing.T) {
 	list := ptxtest.Checklist()
 	if len(list) < 160 {

@@ -43,8 +43,9 @@ func cleanComment(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// cleanLine strips the comment markers from one line. The parameter block reports whether the line
-// starts inside /* */, and the second result whether it ends inside such a comment.
+// cleanLine strips the comment markers from one line. The parameter block states whether the line
+// starts inside a /* */ comment. The second result reports whether the line ends inside such a
+// comment.
 func cleanLine(line string, block bool) (string, bool) {
 	line = strings.TrimSpace(line)
 	var b strings.Builder
@@ -54,7 +55,7 @@ func cleanLine(line string, block bool) (string, bool) {
 			case strings.HasPrefix(line, "/*"):
 				block = true
 				line = strings.TrimLeft(line[2:], "*")
-				if strings.HasPrefix(line, "/") { // "/**/" alone
+				if strings.HasPrefix(line, "/") { // the text was "/**/"
 					block, line = false, line[1:]
 				}
 				continue

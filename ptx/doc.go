@@ -3,7 +3,7 @@
 //
 //   - [Parse] returns a syntax tree with positions, and reports every syntax error
 //     it finds with its line and what was expected there.
-//   - [Module.String] prints a tree; what it prints parses to the same tree.
+//   - [Module.String] prints a tree as text that parses to the same tree.
 //   - [Signatures] reads only what a launch needs (kernels, their parameters and
 //     launch bounds) at the speed of a scan, for use while a module is loaded.
 //

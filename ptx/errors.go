@@ -11,13 +11,13 @@ const maxErrors = 20
 
 // Error is one syntax error.
 type Error struct {
-	File     string // as passed to Parse; may be ""
+	File     string // name passed to Parse; may be ""
 	Pos      Pos
 	Line     string // source line of the error, shortened if very long
 	Expected string // "" if Problem contains the whole message
-	Found    string // the token found instead, if Expected is set
+	Found    string // token that was found instead; set together with Expected
 	Problem  string // the message for errors other than an unexpected token
-	indent   int    // bytes of Line before the error
+	indent   int    // number of bytes of Line before the error
 }
 
 // Error returns one line: the position, the expected and the found token, and the source

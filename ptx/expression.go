@@ -4,7 +4,7 @@ import "math"
 
 // Operator precedence, lowest first. PTX ISA, "Constant Expressions".
 const (
-	lowest = iota // ?:
+	lowest = iota // the operator ?:
 	precOrElse
 	precAndAlso
 	precOr

@@ -9,18 +9,18 @@ import (
 // compiler generates from the text. Memory sizes are the declared sizes, without padding
 // for alignment.
 type Inspection struct {
-	Name         string // as passed to Parse
+	Name         string // name passed to Parse
 	Version      Version
 	Targets      []string
 	AddressSize  int // 32 or 64; 0 if not specified
 	Needs        Needs
 	Kernels      []FunctionInfo // entries with a body, in source order
-	Functions    []FunctionInfo // .func with a body
+	Functions    []FunctionInfo // .func directives with a body
 	Variables    []VariableInfo // module-level variables that the text defines
-	Externs      []ExternInfo   // declared but not defined in the text
+	Externs      []ExternInfo   // symbols that are declared but not defined in the text
 	Features     []FeatureInfo  // features of the text that this package recognizes
-	Global       int64          // bytes of .global variables
-	Const        int64          // bytes of .const variables
+	Global       int64          // size of all .global variables in bytes
+	Const        int64          // size of all .const variables in bytes
 	Instructions int
 }
 
@@ -33,15 +33,15 @@ type FunctionInfo struct {
 	Linkage       Linkage
 	Entry         bool
 	Registers     Registers
-	Shared        int64    // bytes of .shared variables that it names; a kernel's include those of its callees
+	Shared        int64    // bytes of the .shared variables that the function names; for a kernel, including those of its callees
 	DynamicShared bool     // Shared includes an .extern .shared array
-	Local         int64    // bytes of its own .local variables
-	Stack         int64    // Local plus the largest Stack of its callees; -1: recursion or calls through pointers
-	Calls         []string // functions that it calls by name, sorted
-	Indirect      int      // calls through pointers
-	Uses          []string // module-level variables that its own body names, sorted
+	Local         int64    // bytes of the function's own .local variables
+	Stack         int64    // Local plus the largest Stack of its callees; -1 if there is recursion or a call through a pointer
+	Calls         []string // functions that the function calls by name, sorted
+	Indirect      int      // number of calls through pointers
+	Uses          []string // module-level variables that the function's own body names, sorted
 	Instructions  int
-	Blocks        int // basic blocks
+	Blocks        int // number of basic blocks
 }
 
 // VariableInfo is one module-level variable.
@@ -51,9 +51,9 @@ type VariableInfo struct {
 	Space       Space
 	Linkage     Linkage
 	Type        Type
-	Size        int64 // bytes; 0 for an array without a size
+	Size        int64 // size in bytes; 0 for an array without a size
 	Align       int64
-	Managed     bool // .attribute(.managed)
+	Managed     bool // has the attribute .managed
 	Initialised bool
 }
 
@@ -63,15 +63,15 @@ type ExternInfo struct {
 	Name     string
 	Function bool
 	Space    Space // state space of a variable
-	Size     int64 // bytes of a variable
-	Builtin  bool  // provided by the driver: vprintf, malloc ...
+	Size     int64 // size of a variable in bytes
+	Builtin  bool  // provided by the driver, such as vprintf and malloc
 }
 
 // FeatureInfo is a notable feature of the text, for example one that not every device
 // supports.
 type FeatureInfo struct {
-	Name   string // "tensor cores (mma)"
-	Target string // the first target that supports it: "sm_70"; "" if all do
+	Name   string // for example "tensor cores (mma)"
+	Target string // first target that supports the feature, such as "sm_70"; "" if all targets do
 	Count  int    // number of instructions that use it
 	First  Pos
 }
@@ -96,10 +96,10 @@ func Inspect(m *Module) *Inspection {
 	return x.finish()
 }
 
-// Kernel returns the kernel of that name, or nil.
+// Kernel returns the kernel with that name, or nil.
 func (i *Inspection) Kernel(name string) *FunctionInfo { return find(i.Kernels, name) }
 
-// Function returns the function of that name, or nil. It does not find kernels.
+// Function returns the function with that name, or nil. It does not find kernels.
 func (i *Inspection) Function(name string) *FunctionInfo { return find(i.Functions, name) }
 
 func find(list []FunctionInfo, name string) *FunctionInfo {
@@ -118,7 +118,7 @@ type inspector struct {
 	funcs    []*functionNotes
 	byName   map[string]*functionNotes
 	ops      map[*Opcode]*opNotes
-	features []FeatureInfo // parallel to featureTable
+	features []FeatureInfo // has the same indices as featureTable
 	declared []*Function   // functions without a body
 }
 

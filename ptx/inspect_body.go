@@ -193,7 +193,7 @@ func (b *bodyReader) operand(o Operand, how access) {
 			b.x.special(o)
 			return
 		}
-		if o.Sel != "" && how&regWrite != 0 { // writing a part keeps the rest of the register
+		if o.Sel != "" && how&regWrite != 0 { // a write to a part of a register preserves the rest
 			how |= regRead
 		}
 		b.register(o.Name, how)
@@ -256,7 +256,7 @@ func (s *bodyScope) find(name string) (regSize, bool) {
 	if size, ok := s.single[name]; ok {
 		return size, true
 	}
-	const longest = 10 // more digits than any valid count
+	const longest = 10 // more digits than any valid count has
 	index, scale := 0, 1
 	for i := len(name) - 1; i > 0 && len(name)-i <= longest && class[name[i]] == clDigit; i-- {
 		index += int(name[i]-'0') * scale

@@ -1,12 +1,12 @@
 package ptx
 
-// Registers summarises a body's use of registers. PTX has unlimited registers. The number
-// of hardware registers depends on how the compiler schedules and repeats instructions,
-// spills values, and reserves registers for calls. For 210 kernels, ptxas 11.8 allocated
-// a median of 1.5 times the estimate. The ratio was between 1.0 and 2.6 for four kernels
-// out of five, and never below a third.
+// Registers summarises a body's use of registers. PTX has unlimited registers. The number of
+// hardware registers depends on how the compiler schedules and repeats instructions, spills values,
+// and reserves registers for calls. For 210 kernels, ptxas 11.8 allocated a median of 1.5 times the
+// estimate. The ratio was between 1.0 and 2.6 for four out of five kernels, and it was never below
+// a third.
 type Registers struct {
-	// Registers that the body declares, nested scopes included.
+	// Numbers of registers that the body declares, including those in nested scopes.
 	Preds, Bits16, Bits32, Bits64, Bits128 int
 
 	// Live estimates the largest number of 32-bit registers that are live at one point,
@@ -14,7 +14,7 @@ type Registers struct {
 	// 16-bit register as one. Live is -1 if the body is too complex for an estimate.
 	Live      int
 	LivePreds int // the same estimate for predicates; -1 if Live is -1
-	At        Pos // where the maximum Live occurs
+	At        Pos // position where the maximum Live occurs
 }
 
 // Declared returns the number of declared registers, including predicates.

@@ -48,7 +48,7 @@ var featureTable = []struct {
 	{"performance counters", "", nil},
 }
 
-// Features that only special registers reveal, not instructions.
+// Features that only special registers reveal, and no instruction.
 var (
 	featureClocks   = len(featureTable) - 3
 	featureClusters = len(featureTable) - 2

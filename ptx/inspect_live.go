@@ -1,8 +1,8 @@
 package ptx
 
-// maxWalk limits the work for one body, counted in visits of a block for one register.
-// Only a huge body reaches it: one with tens of thousands of blocks, in most of which
-// most registers are live.
+// maxWalk limits the work for one body, counted in visits of a block for one register. Only a huge
+// body reaches the limit, for example one with tens of thousands of blocks in which most registers
+// are live.
 const maxWalk = 1 << 25
 
 // liveness computes for each block which registers hold a value that is still needed.
@@ -13,14 +13,14 @@ const maxWalk = 1 << 25
 type liveness struct {
 	*code
 	next, before [][]int32
-	spans        []span    // per register: its range in list
+	spans        []span    // for each register, its range in list
 	list         []blockOf // block entries of all registers, concatenated
-	outside      []regSize // per block: size of multi-block registers live at its end
-	atEnd        [][]int32 // per block: the registers it uses that are live at its end
-	fresh        [][]int32 // per block: registers that no earlier block wrote
+	outside      []regSize // for each block, the size of the multi-block registers that are live at its end
+	atEnd        [][]int32 // for each block, the registers it uses that are live at its end
+	fresh        [][]int32 // for each block, the registers that no earlier block wrote
 	walked       int
 
-	// Per block: 1 + the number of the last register for which the block has the property.
+	// For each block, 1 + the number of the last register for which the block has the property.
 	touched, kills, out, in, reached []int32
 }
 
@@ -67,7 +67,7 @@ func (l *liveness) summarise() {
 	for b := range int32(len(l.blocks)) {
 		start := int32(len(all))
 		for i := l.blocks[b].instr; i < l.last(b); i++ {
-			for pass := range 2 { // reads first, because an instruction reads before it writes
+			for pass := range 2 { // first reads and then writes, because an instruction reads before it writes
 				for _, t := range l.touches(i) {
 					p := place[t.reg]
 					if p <= start {

@@ -5,7 +5,7 @@ type access uint8
 const (
 	regRead  access = 1 << iota
 	regWrite        // the instruction writes the register
-	regPart         // with regWrite: part of the old value may remain
+	regPart         // set together with regWrite if part of the old value may remain
 )
 
 type flowKind uint8

@@ -21,8 +21,8 @@ func (x *inspector) reach() {
 func (x *inspector) visit(root *functionNotes) {
 	type frame struct {
 		n    *functionNotes
-		next int   // index in Calls
-		most int64 // largest stack of the callees so far, -1 if unknown
+		next int   // index of the next callee in Calls
+		most int64 // largest stack of the callees so far; -1 if unknown
 	}
 	path := []frame{{n: root}}
 	root.state = visiting
@@ -32,7 +32,7 @@ func (x *inspector) visit(root *functionNotes) {
 			callee := x.byName[top.n.info.Calls[top.next]]
 			top.next++
 			switch {
-			case callee == nil: // defined elsewhere
+			case callee == nil: // the callee is defined elsewhere
 			case callee.state == visiting:
 				top.most = -1
 			case callee.state == visited:

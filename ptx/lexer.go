@@ -18,9 +18,9 @@ type token struct {
 	start, end int
 }
 
-// lexer splits the text into tokens on demand. After next, off is just past the current
-// token. The parser can therefore examine the following bytes. It reads dotted suffixes
-// (ld.global, %tid.x) and two-byte operators in this way.
+// lexer splits the text into tokens on demand. After next, off is just past the current token, so
+// the parser can examine the bytes that follow. It reads dotted suffixes (ld.global, %tid.x) and
+// two-byte operators in this way.
 type lexer struct {
 	src       string
 	off       int
@@ -33,7 +33,7 @@ type lexer struct {
 	doc       comment
 }
 
-// comment is the last group of consecutive comments that have their lines to themselves.
+// comment is the last group of consecutive comments on lines that contain nothing else.
 type comment struct {
 	start, end int
 	lastLine   int32
@@ -110,7 +110,7 @@ func (l *lexer) scan() {
 				j++
 			}
 			l.set(tokIdent, i, j)
-		case clPercent: // a register or the remainder operator
+		case clPercent: // starts a register name, or is the remainder operator
 			j := i + 1
 			for j < len(src) && inIdent[src[j]] {
 				j++
@@ -217,7 +217,7 @@ func endOfNumber(src string, i int) int {
 	if src[i] == '0' && i+1 < len(src) && class[src[i+1]] == clIdent {
 		switch src[i+1] {
 		case 'e', 'E':
-		default: // 0x, 0b, 0f, 0d and malformed numbers: everything to the end of the word
+		default: // 0x, 0b, 0f, 0d and malformed numbers extend to the end of the word
 			for j < len(src) && inIdent[src[j]] {
 				j++
 			}
@@ -237,7 +237,7 @@ func endOfNumber(src string, i int) int {
 			j = digits(src, k)
 		}
 	}
-	for j < len(src) && inIdent[src[j]] { // suffix U, or a malformed number
+	for j < len(src) && inIdent[src[j]] { // the suffix U, or the rest of a malformed number
 		j++
 	}
 	return j
@@ -250,8 +250,8 @@ func digits(src string, i int) int {
 	return i
 }
 
-// skipComment returns the offset after the comment at i. It returns i if there is no
-// comment, and sets tok to tokBad if the comment is not closed.
+// skipComment returns the offset after the comment at i. If there is no comment at i, it returns i.
+// If the comment is not closed, it sets tok to tokBad.
 func (l *lexer) skipComment(i int) int {
 	if i+1 >= len(l.src) {
 		return i

@@ -14,7 +14,7 @@ import (
 // usualSpeed.
 const (
 	bar        = 100 * time.Microsecond
-	usualSpeed = 20 * time.Microsecond // per KiB: 50 MB/s
+	usualSpeed = 20 * time.Microsecond // time per KiB at 50 MB/s
 	slack      = 2 * raceSlack         // allows for other work on the machine
 )
 

@@ -86,7 +86,7 @@ func (v *Variable) Len() int64 {
 		case d == Unsized:
 			return -1
 		case d != 0 && n > math.MaxInt64/64/d:
-			return math.MaxInt64 / 64 // only in a program's own tree: the parser rejects such sizes
+			return math.MaxInt64 / 64 // occurs only in a tree that a program created, because the parser rejects such sizes
 		}
 		n *= d
 	}
@@ -151,10 +151,10 @@ func (o *Opcode) Type() Type {
 
 // Call holds the operands of a call instruction by role.
 type Call struct {
-	Return []Operand // each a *Sym of a .param variable, a *Reg or a *Sink
-	Callee Operand   // *Sym, or *Reg for an indirect call
-	Args   []Operand // like Return, and also *Imm
-	Table  string    // label of .calltargets or .callprototype, "" for a direct call
+	Return []Operand // each element is a *Sym of a .param variable, a *Reg or a *Sink
+	Callee Operand   // a *Sym, or a *Reg for an indirect call
+	Args   []Operand // like Return, but an element can also be an *Imm
+	Table  string    // label of .calltargets or .callprototype; "" for a direct call
 }
 
 // Call splits the operands of a call instruction:

@@ -10,8 +10,8 @@ import (
 // return them, and [Needs.Check] compares them with a driver and a device.
 type Needs struct {
 	Version     Version // zero if the text has no .version
-	Target      Target  // the most demanding architecture; not valid if .target has none
-	AddressSize int     // 32 or 64; 0 if not specified, which drivers treat as their own size
+	Target      Target  // the most demanding architecture; not valid if .target names none
+	AddressSize int     // 32 or 64; 0 if not specified, in which case drivers assume their own size
 	unknown     string  // a target that begins with sm_ but is not an architecture
 }
 
@@ -78,10 +78,10 @@ func (e *UnmetError) Error() string {
 	return e.Problem + ": " + e.Advice
 }
 
-// Check reports whether a driver can compile the text for a device. The driver is given
-// by its CUDA version in cuDriverGetVersion's format (13000 for 13.0), the device by its
-// compute capability. Check returns nil or an [*UnmetError]. A CUDA version of 0 skips
-// the check of the driver, and a capability of 0.0 skips the check of the device.
+// Check reports whether a driver can compile the text for a device. cuda is the driver's CUDA
+// version in cuDriverGetVersion's format (13000 for 13.0). major and minor are the device's compute
+// capability. Check returns nil or an [*UnmetError]. A CUDA version of 0 skips the check of the
+// driver, and a capability of 0.0 skips the check of the device.
 //
 // Check rejects only modules that certainly fail. It assumes that a driver newer than
 // this package accepts every version, and that an unknown target follows the rule of its
@@ -180,8 +180,8 @@ func (n Needs) targetAdvice(device int) string {
 		portable, n.Target.Scope.suffix(), n.Target.Scope)
 }
 
-// checkAddresses rejects 32-bit code for capability 9.0 and later, for which no compiler
-// exists.
+// checkAddresses rejects 32-bit code for devices of capability 9.0 and later, because no compiler
+// for these devices accepts it.
 func (n Needs) checkAddresses(_, device int) *UnmetError {
 	if n.AddressSize != 32 || device < capability(9, 0) {
 		return nil

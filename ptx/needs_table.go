@@ -25,8 +25,8 @@ var releases = []release{
 	{Version{1, 5}, 3000}, {Version{1, 4}, 2020}, {Version{1, 3}, 2010}, {Version{1, 2}, 2000}, {Version{1, 1}, 1010}, {Version{1, 0}, 1000},
 }
 
-// firstVersions maps each target to the oldest PTX ISA version that has it. Up to sm_72,
-// that is the oldest version that ptxas 11.8 accepts. From sm_75 on, it is the oldest for
+// firstVersions maps each target to the oldest PTX ISA version that includes the target. Up to
+// sm_72, that is the oldest version that ptxas 11.8 accepts. From sm_75 on, it is the oldest for
 // ptxas 13.0. Later targets follow ".target" in the PTX ISA. Driver 580 agrees: see
 // testdata/headers-580.txt.
 var firstVersions = map[string]Version{

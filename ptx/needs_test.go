@@ -120,12 +120,12 @@ func TestTheUnknownIsNotRefused(t *testing.T) {
 		version, target    string
 		cuda, major, minor int
 	}{
-		{"9.7", "sm_90", 14000, 9, 0},    // driver and version newer than the table
-		{"10.2", "sm_150", 15000, 15, 0}, // and the device
+		{"9.7", "sm_90", 14000, 9, 0},    // the driver and the version are newer than the table
+		{"10.2", "sm_150", 15000, 15, 0}, // and so is the device
 		{"10.2", "sm_150f", 15000, 15, 3},
 		{"9.0", "sm_88", 13990, 8, 8},
-		{"99.0", "sm_90", 0, 9, 0},     // driver not checked
-		{"8.0", "sm_90a", 13000, 0, 0}, // device not checked
+		{"99.0", "sm_90", 0, 9, 0},     // the driver is not checked
+		{"8.0", "sm_90a", 13000, 0, 0}, // the device is not checked
 		{"7.0", "sm_71", 0, 7, 5},
 	} {
 		n := parse(t, ".version "+test.version+"\n.target "+test.target+"\n.address_size 64\n").Needs()

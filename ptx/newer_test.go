@@ -17,7 +17,8 @@ func TestRangesOfLabels(t *testing.T) {
 	}
 }
 
-// A range of labels, which takes only a few bytes, must not create a list of millions.
+// A range of labels, which takes only a few bytes of text, must not create a list of millions of
+// labels.
 func TestRangesOfLabelsAreBounded(t *testing.T) {
 	for _, n := range []string{"0", "1000", "2147483647"} {
 		_, err := ptx.Parse("", []byte(header+".entry k() { t: .branchtargets N<"+n+">; }"))

@@ -159,7 +159,7 @@ func TestConstantExpressions(t *testing.T) {
 		{"(1+2)*3", "int 0x9"},
 		{"10-4-3", "int 0x3"},
 		{"-7/2", "int 0xfffffffffffffffd"},
-		{"-7%4", "int 0x1"}, // unsigned
+		{"-7%4", "int 0x1"}, // the remainder is unsigned
 		{"5%-3", "int 0x5"},
 		{"7%3", "int 0x1"},
 		{"7 % 3", "int 0x1"},
@@ -173,7 +173,7 @@ func TestConstantExpressions(t *testing.T) {
 		{"-5>>70", "int 0xffffffffffffffff"},
 		{"3<4", "int 0x1"},
 		{"3>=4", "int 0x0"},
-		{"-1<0U", "int 0x0"}, // compared as unsigned
+		{"-1<0U", "int 0x0"}, // the operands are compared as unsigned numbers
 		{"3==3&&4!=5", "int 0x1"},
 		{"0||0", "int 0x0"},
 		{"!5", "int 0x0"},

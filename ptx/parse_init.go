@@ -36,8 +36,8 @@ func (p *parser) initList() []Init {
 	return list
 }
 
-// commas counts the commas up to the next brace to preallocate a list. Growing the lists
-// of long data tables took most of the time.
+// commas counts the commas up to the next brace, so that the caller can preallocate a list. For
+// long data tables, growing the lists used to take most of the time.
 func (p *parser) commas() int {
 	rest := p.src[p.off:]
 	if i := strings.IndexAny(rest, "{}"); i >= 0 {

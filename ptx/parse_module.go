@@ -84,7 +84,7 @@ func (p *parser) addressSizeDirective() {
 }
 
 func (p *parser) declaration() {
-	if p.accept(';') { // stray, harmless
+	if p.accept(';') { // a stray semicolon, which is harmless
 		return
 	}
 	if p.at('@') && p.off < len(p.src) && p.src[p.off] == '@' {

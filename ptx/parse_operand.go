@@ -102,7 +102,7 @@ func (p *parser) attached() string {
 	}
 	start := p.off + 1
 	end := endOfModifier(p.src, start)
-	if end > start { // otherwise the dot is a separate error
+	if end > start { // if nothing follows the dot, the dot is a separate error
 		p.off = end
 	}
 	return p.src[start:end]
@@ -235,7 +235,7 @@ func (p *parser) offset() int64 {
 }
 
 func (p *parser) offsetTerm() int64 {
-	if p.at(tokNumber) && p.off < len(p.src) && p.src[p.off] == ']' { // the usual [%rd1+8]
+	if p.at(tokNumber) && p.off < len(p.src) && p.src[p.off] == ']' { // fast path for the usual form [%rd1+8]
 		if v, ok := parseNumber(p.text()); ok && v.Kind < ImmF32 {
 			p.scan()
 			return int64(v.Bits)
@@ -263,7 +263,7 @@ func (p *parser) integerOf(v value, what string) int64 {
 func (p *parser) immediate() *Imm {
 	pos := p.pos()
 	if p.at(tokNumber) && p.off < len(p.src) && (p.src[p.off] == ';' || p.src[p.off] == ',') {
-		if v, ok := parseNumber(p.text()); ok { // fast path: nearly always a plain number
+		if v, ok := parseNumber(p.text()); ok { // fast path, because the expression is nearly always a plain number
 			p.scan()
 			return p.newImm(pos, v)
 		}

@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// maxDepth limits the nesting of scopes, braces and parentheses. Compiler output stays
-// far below it. Without a limit, a text of "{" only would exhaust the stack.
+// maxDepth limits the nesting of scopes, braces and parentheses. Compiler output stays far below
+// it. Without a limit, a text that consists only of "{" would exhaust the stack.
 const maxDepth = 200
 
 // Parse parses PTX text. Error messages contain name. Like the driver, Parse ends the
@@ -23,12 +23,12 @@ func Parse(name string, src []byte) (*Module, error) {
 	return m, nil
 }
 
-// parser turns tokens into nodes. After an error the current token is tokStop, which no
-// production accepts, so every loop and every production ends. The statement loop then
-// recovers. Further errors before the recovery result from the first one and are dropped.
+// parser turns tokens into nodes. After an error the current token is tokStop, which no production
+// accepts, so every loop and every production ends. The statement loop then recovers. The parser
+// drops further errors before the recovery, because they result from the first one.
 type parser struct {
 	lexer
-	path   string // for messages
+	path   string // name passed to Parse, for messages
 	errs   Errors
 	failed bool
 	stop   tokenKind // the token that tokStop replaces
@@ -45,7 +45,7 @@ type parser struct {
 	stmtStack []Stmt
 	argStack  []Operand
 
-	// Nodes.
+	// The following slabs hold the nodes.
 	instrs   slab[Instr]
 	labels   slab[Label]
 	regs     slab[Reg]

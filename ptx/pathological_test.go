@@ -2,9 +2,9 @@ package ptx_test
 
 import "strings"
 
-// pathological returns texts of about n bytes that are hard for a careless parser. On
-// some it would need quadratic time or a deep stack. Others have the most nodes per byte
-// that the syntax allows.
+// pathological returns texts of about n bytes that are hard for a careless parser. On some texts,
+// such a parser would need quadratic time or a deep stack. Others have the most nodes per byte that
+// the syntax allows.
 func pathological(n int) map[string]string {
 	fill := func(unit string) string { return strings.Repeat(unit, n/len(unit)+1) }
 	in := func(s string) string { return header + ".entry k() {\n" + s }

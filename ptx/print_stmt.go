@@ -139,7 +139,7 @@ func (w *printer) imm(i *Imm) {
 	case i.Kind == ImmUint:
 		w.b = strconv.AppendUint(w.b, i.Bits, 10)
 		w.put("U")
-	case int64(i.Bits) == math.MinInt64: // its digits alone would parse as unsigned
+	case int64(i.Bits) == math.MinInt64: // without the sign, the digits would parse as an unsigned number
 		w.put("-9223372036854775807-1")
 	default:
 		w.int(int64(i.Bits))
@@ -170,7 +170,7 @@ func (w *printer) sym(s *Sym) {
 	}
 }
 
-// plus writes an offset as compilers do, with +-8 for -8.
+// plus writes an offset as compilers do. For -8, it writes +-8.
 func (w *printer) plus(offset int64) {
 	if offset != 0 {
 		w.put("+")

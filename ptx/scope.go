@@ -1,11 +1,10 @@
 package ptx
 
-// scope records declared names whose first character does not show whether they are
-// registers. By default, names with '%' are registers and other names are not. For
-// compiler output the scope stays empty.
+// scope records declared names that are exceptions to the default. By default, names that start
+// with '%' are registers, and other names are not. For compiler output the scope stays empty.
 type scope struct {
-	single map[string]named // by name
-	ranges map[string]named // by prefix, for name<count>
+	single map[string]named // single names
+	ranges map[string]named // ranges name<count>, by prefix
 	undo   []undo
 }
 
@@ -109,7 +108,7 @@ func IsSpecial(name string) bool { return name != "" && name[0] == '%' && isSpec
 // isSpecial distinguishes predefined registers from declared ones. PTX ISA, "Special
 // Registers".
 func isSpecial(name string) bool {
-	if len(name) < 4 || class[name[2]] == clDigit { // %r1, %f23, %p4
+	if len(name) < 4 || class[name[2]] == clDigit { // %r1, %f23 and %p4
 		return false
 	}
 	switch name {

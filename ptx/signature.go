@@ -3,17 +3,17 @@ package ptx
 // Signature holds the properties of a kernel that a launch needs.
 type Signature struct {
 	Name       string
-	Line       int     // line of its .entry
-	Params     []Param // in order
+	Line       int     // line of the kernel's .entry
+	Params     []Param // parameters in order
 	ParamBytes int     // size of the parameter block in bytes: the end of the last parameter
 
 	// Launch bounds. 0 means not specified.
-	MaxThreads  [3]int // .maxntid; 1 for omitted dimensions
-	ReqThreads  [3]int // .reqntid, in the form of MaxThreads
-	MinBlocks   int    // .minnctapersm
-	MaxRegs     int    // .maxnreg
-	ReqCluster  [3]int // .reqnctapercluster, in the form of MaxThreads
-	MaxCluster  int    // .maxclusterrank
+	MaxThreads  [3]int // from .maxntid; 1 for omitted dimensions
+	ReqThreads  [3]int // from .reqntid, in the form of MaxThreads
+	MinBlocks   int    // from .minnctapersm
+	MaxRegs     int    // from .maxnreg
+	ReqCluster  [3]int // from .reqnctapercluster, in the form of MaxThreads
+	MaxCluster  int    // from .maxclusterrank
 	ClusterGrid bool   // .blocksareclusters: the grid size counts clusters
 }
 
@@ -22,15 +22,15 @@ type Param struct {
 	Name     string
 	Kind     ParamKind
 	Type     Type  // type of the parameter, or of one array element
-	Len      int64 // array elements; 1 for a scalar, -1 for an array without a size
-	Size     int   // bytes; 0 for an array without a size
-	Align    int   // bytes
-	Offset   int   // bytes from the start of the parameter block
+	Len      int64 // number of array elements; 1 for a scalar, -1 for an array without a size
+	Size     int   // size in bytes; 0 for an array without a size
+	Align    int   // alignment in bytes
+	Offset   int   // offset in bytes from the start of the parameter block
 	PtrSpace Space // state space that a ParamPointer points to
 	PtrAlign int   // alignment of the memory that a ParamPointer points to; 0 if not specified
 }
 
-// ParamKind classifies a parameter as far as the text shows. Compilers declare most
+// ParamKind classifies a parameter as far as the text shows its kind. Compilers declare most
 // pointers as plain .u64 or .b64.
 type ParamKind uint8
 
@@ -38,8 +38,8 @@ type ParamKind uint8
 const (
 	ParamScalar    ParamKind = iota // one value, or a short vector
 	ParamPointer                    // declared with .ptr
-	ParamAggregate                  // an array: a struct or array passed by value
-	ParamOpaque                     // .texref, .samplerref, .surfref
+	ParamAggregate                  // an array, which can be a struct or an array passed by value
+	ParamOpaque                     // declared as .texref, .samplerref or .surfref
 )
 
 // String returns the name of the kind.

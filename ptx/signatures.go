@@ -8,9 +8,9 @@ import (
 // Signatures reads the header of PTX text and the signatures of its kernels. It skips
 // everything else, so it ignores errors in bodies. The result does not refer to src.
 //
-// For a syntax error in the header of the module or of a kernel, Signatures returns an
-// error of type [Errors]. The ModuleInfo then holds the parts that could be read. It does
-// not report text that is cut off inside a body. The driver does when it loads the text.
+// For a syntax error in the header of the module or of a kernel, Signatures returns an error of
+// type [Errors]. The ModuleInfo then holds the parts that could be read. Signatures does not report
+// text that is cut off inside a body, but the driver does when it loads the text.
 func Signatures(src []byte) (*ModuleInfo, error) {
 	src = untilNUL(src)
 	if len(src) == 0 {
@@ -43,7 +43,7 @@ func signaturesOf(src string) (*ModuleInfo, error) {
 
 func (p *parser) signatures(info *ModuleInfo) {
 	p.header()
-	entries := min(len(p.src)>>10+1, 256) // an estimate
+	entries := min(len(p.src)>>10+1, 256) // an estimate of the number of entries
 	index := make(map[string]int, entries)
 	info.Kernels = make([]Signature, 0, entries)
 	for !p.at(tokEOF) {
@@ -60,7 +60,7 @@ func (p *parser) signatureOrSkip(info *ModuleInfo, index map[string]int) {
 	case '{':
 		p.skipBody()
 		return
-	case '@': // @@DWARF lines
+	case '@': // a line that starts with @@DWARF
 		p.dwarfLine()
 		return
 	case tokDot:

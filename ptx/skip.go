@@ -35,8 +35,8 @@ func (l *lexer) skipBraces() (end int, ok bool) {
 	return len(src), false
 }
 
-// plainBody is a much faster skipBraces for a body without comments, strings, nested blocks,
-// preprocessor lines and @@DWARF lines.
+// plainBody is a much faster version of skipBraces for a body that has no comments, strings, nested
+// blocks, preprocessor lines or @@DWARF lines.
 func plainBody(src string, from int) (end int, ok bool) {
 	n := strings.IndexByte(src[from:], '}')
 	if n < 0 {
@@ -52,7 +52,7 @@ func plainBody(src string, from int) (end int, ok bool) {
 	return from + n + 1, !strings.Contains(body, "DWARF")
 }
 
-// skipSource is skipBraces for intermediate code. The text between .source_begin and
+// skipSource is like skipBraces, but for intermediate code. The text between .source_begin and
 // .source_end is not PTX and can contain unbalanced braces.
 func (l *lexer) skipSource() (end int, ok bool) {
 	src, depth := l.src, 1

@@ -1,9 +1,9 @@
 package ptx
 
-// slab allocates nodes in chunks of up to maxChunk, with one allocation per chunk. A
-// chunk stays alive as long as any of its nodes, which suits a tree. The slab counts used
-// nodes instead of shrinking a slice. A shrunken slice would store a pointer for each
-// node, with a write barrier during garbage collection.
+// slab allocates nodes in chunks of up to maxChunk, with one allocation per chunk. A chunk stays
+// alive as long as any of its nodes, which suits a tree. The slab counts used nodes instead of
+// shrinking a slice. Shrinking a slice would store a pointer for each node, which needs a write
+// barrier during garbage collection.
 type slab[T any] struct {
 	chunk []T
 	used  int

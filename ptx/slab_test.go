@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Lists built in place must keep their elements when a chunk is full, and must not
-// overlap.
+// Lists built in place must keep their elements even when a chunk becomes full, and must not
+// overlap each other.
 func TestSlabListsAreApart(t *testing.T) {
 	var s slab[int]
 	var lists, want [][]int

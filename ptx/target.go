@@ -7,8 +7,8 @@ import (
 
 // Target is an architecture that .target names, such as sm_80, sm_90a or sm_100f.
 type Target struct {
-	Name         string // as written
-	Major, Minor int    // compute capability, such as 9 and 0
+	Name         string // name as written in the text
+	Major, Minor int    // compute capability, such as 9 and 0 for 9.0
 	Scope        TargetScope
 }
 
@@ -17,9 +17,9 @@ type TargetScope uint8
 
 // The scopes of targets.
 const (
-	Portable       TargetScope = iota // sm_90: the named capability and every later one
-	FamilySpecific                    // sm_100f: the named capability and later ones of its family
-	ArchSpecific                      // sm_90a: the named capability only
+	Portable       TargetScope = iota // as in sm_90: the named capability and every later one
+	FamilySpecific                    // as in sm_100f: the named capability and later ones of its family
+	ArchSpecific                      // as in sm_90a: only the named capability
 )
 
 // String returns "portable", "family-specific" or "architecture-specific".
@@ -109,7 +109,7 @@ func capability(major, minor int) int { return 10*major + minor }
 
 func capabilityText(n int) string { return strconv.Itoa(n/10) + "." + strconv.Itoa(n%10) }
 
-// renamed maps capability 10.1 to 11.0, its name since PTX ISA 9.0.
+// renamed maps capability 10.1 to 11.0, the number of that capability since PTX ISA 9.0.
 func renamed(n int) int {
 	if n == 101 {
 		return 110

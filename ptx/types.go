@@ -38,7 +38,7 @@ const (
 	E2M3x2
 	E3M2x2
 	UE8M0x2
-	S2F6x2 // packed fixed point: two integer and six fraction bits each
+	S2F6x2 // packed fixed-point numbers with two integer bits and six fraction bits each
 	E4M3x4
 	E5M2x4
 	E2M3x4
@@ -66,11 +66,11 @@ type TypeKind uint8
 // The kinds of types.
 const (
 	KindNone     TypeKind = iota
-	KindPred              // one bit
+	KindPred              // a single bit
 	KindBits              // untyped
 	KindUnsigned          // .u8 to .u64, .u8x4, .u16x2
 	KindSigned            // .s8 to .s64, .s8x4, .s16x2, .s2f6x2
-	KindFloat             // floating point, packed forms included
+	KindFloat             // floating point, including packed forms
 	KindOpaque            // texture, sampler and surface references
 )
 
@@ -139,7 +139,7 @@ type Space uint8
 
 // The state spaces.
 const (
-	GenericSpace Space = iota // not specified: a generic address
+	GenericSpace Space = iota // not specified, which means a generic address
 	RegSpace
 	SRegSpace
 	ConstSpace
@@ -161,9 +161,9 @@ func (s Space) String() string {
 	return ""
 }
 
-// ParseSpace parses the name of a state space from a declaration or a modifier. It
-// ignores sub-qualifiers: it returns SharedSpace for "shared::cluster". Check the
-// modifier itself where the difference matters.
+// ParseSpace parses the name of a state space from a declaration or a modifier. It ignores
+// sub-qualifiers: it returns SharedSpace for "shared::cluster". If the difference matters, check
+// the modifier itself.
 func ParseSpace(name string) (Space, bool) {
 	for i := 0; i+1 < len(name); i++ {
 		if name[i] == ':' && name[i+1] == ':' {

@@ -187,7 +187,7 @@ type label struct {
 	name   string
 	placed bool
 	used   bool
-	table  bool // the label of a .branchtargets directive
+	table  bool // label of a .branchtargets directive
 }
 
 // NewLabel returns a new label. Use [Func.Place] to place it. The hint becomes part of its name.

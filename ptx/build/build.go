@@ -118,7 +118,7 @@ func (m *Module) header(t *ptx.Module) error {
 		return nil
 	}
 	if t.Version == (ptx.Version{}) {
-		t.Version = ptx.Version{Major: 2, Minor: 3} // the first version that supports .address_size
+		t.Version = ptx.Version{Major: 2, Minor: 3} // version 2.3 is the first that supports .address_size
 		if m.inlined {
 			t.Version = ptx.Version{Major: 7, Minor: 2}
 		}

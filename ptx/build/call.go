@@ -137,7 +137,7 @@ func (f *Func) pass(v *Var, p *Param, arg Operand) {
 	}
 }
 
-// fetch loads a result into the first of the registers and returns the others.
+// fetch loads a result into the first of the registers and returns the remaining registers.
 func (f *Func) fetch(v *Var, p *Param, regs []Reg) []Reg {
 	n, _ := p.elements()
 	if len(regs) < n {

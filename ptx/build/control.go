@@ -1,10 +1,11 @@
 package build
 
-// If adds the code that then adds, for execution by the threads for which cond is true.
+// If adds a branch. The threads for which cond is true execute the code that the function then
+// adds.
 func (f *Func) If(cond Value[bool], then func()) { f.IfElse(cond, then, nil) }
 
-// IfElse adds two branches. The code added by then is executed by the threads for which cond is
-// true, and the code added by els by the others.
+// IfElse adds two branches. The threads for which cond is true execute the code that the function
+// then adds. The other threads execute the code that the function els adds.
 func (f *Func) IfElse(cond Value[bool], then, els func()) {
 	if !f.ready() || then == nil {
 		return

@@ -8,8 +8,8 @@ import (
 
 // Error is one problem in a module under construction.
 type Error struct {
-	In      string // the kernel, function or variable; "" for the module
-	Instr   string // the instruction as PTX; "" if the problem is elsewhere
+	In      string // name of the kernel, function or variable; "" for the module
+	Instr   string // the instruction in PTX; "" if the problem is elsewhere
 	Problem string // the problem and the correct form
 }
 

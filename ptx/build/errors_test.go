@@ -123,7 +123,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// An error must not remain in the module: after a correction, Build must succeed.
+// Errors of one Build must not remain in the module. After a correction, Build must succeed.
 func TestErrorsOfOneBuildDoNotStay(t *testing.T) {
 	m := build.New(build.Config{})
 	k := m.Kernel("k")

@@ -12,16 +12,16 @@ type Func struct {
 	m          *Module
 	node       ptx.Function
 	index      int
-	early      bool // a preceding function, or an initializer, refers to it
+	early      bool // a function or an initializer before this function refers to it
 	body       []ptx.Stmt
-	blocks     []*ptx.Block // the open nested blocks, outermost first
+	blocks     []*ptx.Block // open nested blocks, outermost first
 	params     []*Param
 	results    []*Param
 	names      map[string]bool // names of parameters and local variables
 	order      []string        // names in the order of declaration
 	regs       map[ptx.Type]int
 	labels     []*label
-	located    map[Pos]bool // positions of .loc
+	located    map[Pos]bool // positions for which a .loc was added
 	prototypes int
 	instrs     slab[ptx.Instr]
 	operands   slab[ptx.Operand]
@@ -96,7 +96,7 @@ func (f *Func) fail(problem string) {
 
 func (f *Func) ready() bool { return f != nil && f.m.ready() }
 
-// Fail adds an error, which Build returns with the others.
+// Fail adds an error, which Build returns together with all other errors.
 func (f *Func) Fail(problem string) { f.fail(problem) }
 
 // Name returns the function's name.

@@ -9,7 +9,7 @@ import (
 // Pointer is the address of elements of type T in a state space.
 type Pointer[T Number] struct {
 	f     *Func
-	space string // ".global", ".shared"
+	space string // state space as a suffix, such as ".global" or ".shared"
 	base  Operand
 }
 

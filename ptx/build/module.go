@@ -19,8 +19,8 @@ type Config struct {
 	// MinTarget is a lower limit for the target that Build chooses.
 	MinTarget string
 	// Debug adds "debug" to .target. The driver's compiler then keeps the line information of .loc
-	// directives and does not optimize. Without Debug, the driver can still be told to keep the
-	// line information.
+	// directives and does not optimize. Without Debug, an option of the driver's compiler can still
+	// make it keep the line information.
 	Debug bool
 	// AddressSize is 32 or 64. 0 means 64.
 	AddressSize int
@@ -35,7 +35,7 @@ type Module struct {
 	funcs   []*Func
 	names   map[string]bool
 	opcodes map[string]*ptx.Opcode
-	info    map[string]string // labels in .debug_str, by string
+	info    map[string]string // labels of the strings in .debug_str, by string
 	strings []string          // the strings in .debug_str, in order
 	inlined bool              // whether a .loc directive uses inlined_at
 	errs    Errors
@@ -54,7 +54,7 @@ func (m *Module) fail(in, problem string) {
 	}
 }
 
-// Fail adds an error, which Build returns with the others.
+// Fail adds an error, which Build returns together with all other errors.
 func (m *Module) Fail(problem string) { m.fail("", problem) }
 
 // Err returns the errors found so far, or nil. [Module.Build] may find further errors.

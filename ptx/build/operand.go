@@ -162,12 +162,12 @@ func F32(v float32) Operand { return F32Bits(math.Float32bits(v)) }
 // F64 returns a constant with exactly the bits of v.
 func F64(v float64) Operand { return F64Bits(math.Float64bits(v)) }
 
-// F32Bits returns the single-precision constant with these bits.
+// F32Bits returns the single-precision constant that has the given bits.
 func F32Bits(bits uint32) Operand {
 	return constant{&ptx.Imm{Kind: ptx.ImmF32, Bits: uint64(bits)}}
 }
 
-// F64Bits returns the double-precision constant with these bits.
+// F64Bits returns the double-precision constant that has the given bits.
 func F64Bits(bits uint64) Operand { return constant{&ptx.Imm{Kind: ptx.ImmF64, Bits: bits}} }
 
 type vector []Operand

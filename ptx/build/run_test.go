@@ -241,7 +241,7 @@ func signedOps[T int32 | int64]() []op[T] {
 	}
 }
 
-// convert compares the results of conversions with those of the function host.
+// convert compares the results of conversions with the results of the function host.
 func convert[To, From build.Number](t *testing.T, c *driver.Context, inputs []From, host func(v From) To) {
 	t.Helper()
 	m := build.New(build.Config{})

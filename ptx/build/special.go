@@ -8,8 +8,8 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Special is the PTX name of a predefined register, including a component if it has several, as in
-// "%tid.x".
+// Special is the PTX name of a predefined register, including the component if the register has
+// several, as in "%tid.x".
 type Special string
 
 // The predefined registers that most kernels use. Others are written as in Special("%clock64").
@@ -33,7 +33,7 @@ const (
 )
 
 // specials caches the syntax of each Special. All modules share the cache.
-var specials sync.Map // Special -> *ptx.Reg
+var specials sync.Map // maps a Special to a *ptx.Reg
 
 func (s Special) operand(*Func) (ptx.Operand, string) {
 	if node, ok := specials.Load(s); ok {

@@ -12,7 +12,7 @@ type Scalar interface {
 	bool | Number
 }
 
-// Number lists the number types.
+// Number lists the numeric types.
 type Number interface {
 	int32 | uint32 | int64 | uint64 | float32 | float64 | num.F16 | num.BF16
 }
@@ -27,7 +27,7 @@ type Value[T Scalar] struct {
 
 // kind describes how PTX represents a Go type.
 type kind struct {
-	reg   ptx.Type // register type
+	reg   ptx.Type // type of the register
 	name  string   // type suffix for arithmetic, such as "f32"
 	bits  string   // type suffix for moves, such as "b32"
 	float bool

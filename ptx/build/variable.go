@@ -10,7 +10,7 @@ import (
 // address in its state space.
 type Var struct {
 	m    *Module
-	f    *Func // nil at module level
+	f    *Func // function of the variable; nil at module level
 	node ptx.Variable
 	init []Operand
 	list bool
@@ -129,8 +129,8 @@ func (v *Var) Attribute(name string, args ...uint64) *Var {
 }
 
 // Init sets the initial value of a single variable, or of the first elements of an array, and
-// returns v. The operands are constants, addresses of variables and functions, sums of these, or
-// results of [Var.Generic].
+// returns v. Each operand is a constant, the address of a variable or function, a sum of an address
+// and an offset, or a result of [Var.Generic].
 func (v *Var) Init(values ...Operand) *Var {
 	switch {
 	case v == nil:

@@ -127,7 +127,7 @@ func TestCompareAndSwapComparesBits(t *testing.T) {
 	}
 }
 
-// One block waits for the others, as in a kernel that combines partial results.
+// One block waits for all other blocks, as in a kernel that combines partial results.
 func TestBlocksSynchronizeByAtomics(t *testing.T) {
 	part := make([]int, 16)
 	var done uint32

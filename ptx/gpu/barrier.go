@@ -15,8 +15,8 @@ type Barrier struct{ state uint64 }
 // BarrierPhase identifies the phase of a Barrier in which a thread has arrived.
 type BarrierPhase uint64
 
-// Init sets the number of arrivals in each phase. One thread must call Init, and the others must
-// synchronize with that thread before they use the barrier.
+// Init sets the number of arrivals in each phase. One thread must call Init, and the other threads
+// must synchronize with that thread before they use the barrier.
 //
 //gpu:intrinsic
 func (b *Barrier) Init(t Thread, count int) { b.init(t, count) }

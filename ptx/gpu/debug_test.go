@@ -95,7 +95,7 @@ func TestRunRefusesSizes(t *testing.T) {
 	mustRun(t, gpu.Dim{}, gpu.Dim{}, kernel, nil) // zero fields count as 1
 }
 
-// Every run must report the same failure: that of the first block and thread.
+// Every run must report the same failure, which is the one in the first block and thread.
 func TestThePanicOfTheFirstThreadIsReported(t *testing.T) {
 	for range 50 {
 		p := wantPanic(t, "17", gpu.D1(64), gpu.D1(64), func(k gpu.Thread) {

@@ -74,7 +74,7 @@ func rounded[T gpu.Float](typ string) (all []number) {
 		number{"saturate_" + typ, typ, typ, "cvt.sat." + typ + "." + typ + " %d, %a;", one(gpu.Saturate[T])})
 }
 
-// converted returns the conversions from one type to all others.
+// converted returns the conversions from one type to all other types.
 func converted[F num.Number](from string) (all []number) {
 	all = append(all, conversion[int8, F](from, "s8")...)
 	all = append(all, conversion[int16, F](from, "s16")...)

@@ -176,7 +176,7 @@ type thread struct {
 	parked  bool
 	stop    bool // whether the thread must end when it wakes up
 	wait    waitFor
-	site    *site   // where the thread was when it was stopped
+	site    *site   // call stack of the thread at the time when it was stopped
 	call    uintptr // program counter of the call of Sync
 	result  uint64  // result of the barrier operation
 	cluster phaseOf

@@ -3,9 +3,9 @@ package isa
 import "github.com/purecuda/cuda/ptx"
 
 // Lowest returns the lowest .version and .target that support every feature of the module. They are
-// never lower than those of the module. For a module without a target, the lower limit is sm_52,
-// the oldest target that current compilers accept. The error is the result of Check for the
-// returned version and target. Lowest does not change the module.
+// never lower than the version and target of the module. For a module without a target, the lower
+// limit is sm_52, the oldest target that current compilers accept. The error is the result of Check
+// for the returned version and target. Lowest does not change the module.
 func Lowest(m *ptx.Module) (ptx.Version, ptx.Target, error) {
 	if m == nil {
 		return ptx.Version{}, ptx.Target{}, nil

@@ -27,7 +27,7 @@ func softmaxes[T kernels.NetFloat](k *kit) {
 		softmaxed(k, s, 0.75, d.read())
 		k.ok(driver.SetArg(op, 6, float32(1)))
 		k.run(op, nil)
-		k.run(kernels.Softmax(s.device, s.device, 1)) // in place
+		k.run(kernels.Softmax(s.device, s.device, 1)) // runs in place
 		apart := d.read()
 		for i, got := range s.read() {
 			// The results may differ slightly, because the alignment of a row determines the order
@@ -125,7 +125,7 @@ func ExampleSoftmax() {
 		}
 		defer x.Close()
 		m := kernels.MatrixOf(x, 2, 4)
-		op, err := kernels.Softmax(m, m, 1) // in place
+		op, err := kernels.Softmax(m, m, 1) // runs in place
 		if err != nil {
 			return err
 		}

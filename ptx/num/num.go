@@ -174,7 +174,7 @@ func (h F16) Float32() float32 {
 	b := uint32(h.bits)
 	sign := b & 0x8000 << 16
 	// Moving the fields lowers the exponent by 112. The product is exact, even for subnormal
-	// numbers, and the exponent of infinities and NaNs becomes that of 65536.
+	// numbers, and infinities and NaNs get the exponent of 65536.
 	f := math.Float32bits(math.Float32frombits(b&0x7fff<<13) * 0x1p112)
 	if f > 0x47800000 {
 		f = 0x7fffffff

@@ -17,7 +17,7 @@ type result struct {
 }
 
 type problem struct {
-	File         string // path, or just the file name for files of this library
+	File         string // path of the file; for files of this library, only the file name
 	Line, Column int
 	Message      string
 }

@@ -18,12 +18,12 @@ import (
 
 // loader reads packages from disk.
 type loader struct {
-	dir       string // directory of the main package, absolute
-	root      string // directory of its module
-	module    string // path of its module, or empty
+	dir       string // absolute path of the main package's directory
+	root      string // directory of the main package's module
+	module    string // path of that module, or ""
 	name      string // name of the main package
 	main      go2ptx.Package
-	generated string            // path of the existing generated file
+	generated string            // path of the existing generated file, or ""
 	paths     map[string]string // maps file names in positions to paths
 }
 
@@ -163,8 +163,8 @@ func (l *loader) resolve(path string) (go2ptx.Package, error) {
 	return l.imported(p, path)
 }
 
-// imported reads a package. Names of files in the main module are relative to the module. Other
-// files are named by import path.
+// imported reads a package. File names in the main module are relative to that module. Files of
+// other packages are named by import path.
 func (l *loader) imported(p listed, path string) (go2ptx.Package, error) {
 	prefix, version := path+"/", ""
 	if rel, err := filepath.Rel(l.root, p.Dir); err == nil && l.module != "" && (path == l.module || strings.HasPrefix(path, l.module+"/")) {

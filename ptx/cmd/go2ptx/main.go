@@ -27,7 +27,7 @@
 //	minblocks=2    the minimum number of blocks that should be resident on a multiprocessor
 //	regs=64        the maximum number of registers per thread
 //	shared=4096    bytes of dynamic shared memory
-//	restrict       slices and pointers that the kernel writes to do not overlap any others
+//	restrict       memory that the kernel writes through a slice or pointer overlaps no other memory
 //	restrict=a,b   the memory of these parameters does not overlap that of any other parameter
 //	trap           a failed check ends the context instead of writing a record
 //	fma=off        multiplications and additions are not fused
@@ -299,7 +299,7 @@ func (c *command) flagsOf() error {
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil // will be reported as out of date
+		return nil // check reports the file as out of date
 	}
 	head, _, _ := strings.Cut(string(data), "\npackage ")
 	for _, line := range strings.Split(head, "\n") {
@@ -329,7 +329,7 @@ func (c *command) report(w io.Writer, err error) {
 			fmt.Fprintln(w, "go2ptx:", e.Msg)
 		}
 	}
-	// Go may then report that a kernel in the old file is undefined.
+	// With the old file, Go may report that a kernel is undefined.
 	if old := c.loader.generated; old != "" && !c.check && !c.explain && !c.devices && !c.print {
 		fmt.Fprintf(w, "go2ptx: %s is not changed, and has the launchers of the kernels before\n", old)
 	}

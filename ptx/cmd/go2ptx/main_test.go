@@ -46,7 +46,8 @@ func put(t *testing.T, path, text string) {
 	}
 }
 
-// runs fails unless the command has this exit status and its output contains the words.
+// runs runs the command. It fails the test unless the command has the given exit status and its
+// output contains the words.
 func runs(t *testing.T, status int, words []string, args ...string) string {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -63,8 +64,9 @@ func runs(t *testing.T, status int, words []string, args ...string) string {
 	return all
 }
 
-// The files are written although host code does not compile yet, and again if they are broken. With
-// -check, a difference is found, with the flags of the files.
+// The command must write the files even if host code does not compile yet, and must write them
+// again if they are broken. With -check, it must use the flags recorded in the files and find any
+// difference.
 func TestGenerate(t *testing.T) {
 	dir := module(t, kernel)
 	runs(t, 1, []string{"not up to date"}, "-check", dir)
@@ -81,7 +83,8 @@ func TestGenerate(t *testing.T) {
 	runs(t, 1, []string{"heat_gpu.go", "heat_gpu.ptx", "run go generate"}, "-check", dir)
 }
 
-// In a command, kernels and host code share package main, and the files are named after it.
+// If kernels and host code share package main, the generated files must be named after that
+// package.
 func TestCommand(t *testing.T) {
 	dir := module(t, strings.Replace(kernel, "package heat", "package main", 1))
 	put(t, filepath.Join(dir, "main.go"), "package main\n\nfunc main() { host() }\n")
@@ -120,7 +123,7 @@ func TestExplainAndPrint(t *testing.T) {
 	}
 }
 
-// An explanation is of the code as it was generated, so it uses the flags in the file.
+// -explain must describe the code as it was generated, so it must use the flags in the file.
 func TestExplainUsesTheFlagsOfTheFile(t *testing.T) {
 	dir := module(t, kernel)
 	runs(t, 0, nil, "-fma=off", dir)

@@ -31,8 +31,8 @@ func histogram(t gpu.Thread, counts []uint32, x []uint8) {
 }
 `
 
-// The numbers must be those of the driver that compiles the code, and the line must contain its
-// device.
+// The numbers must be those that the driver reports for the code that it compiled. Each line must
+// contain the device.
 func TestResources(t *testing.T) {
 	dir := module(t, histogram)
 	gputest.EachDriver(t, func(t *testing.T, d *driver.Driver) {

@@ -5,7 +5,7 @@
 //
 // The command exits with status 1 if package isa reports code that NVIDIA's compiler would reject.
 // With -driver or -device, it also checks whether that driver would accept the file for that
-// device, and exits with status 1 if not. The file "-" is standard input.
+// device. If not, it exits with status 1. The file "-" is standard input.
 package main
 
 import (

@@ -7,7 +7,8 @@ import (
 	"github.com/purecuda/cuda/ptx/gpu/math32"
 )
 
-// A kernel calls these functions in the same way as a Go program calls those of package math.
+// A kernel calls these functions in the same way as a Go program calls the functions of package
+// math.
 func Example() {
 	softplus := func(t gpu.Thread, x []float32) {
 		if i := t.GlobalX(); i < len(x) {

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	log2e    = 1 / math.Ln2 // as float32: 0x1.715476p+00
+	log2e    = 1 / math.Ln2 // rounded to float32: 0x1.715476p+00
 	log2eLow = 0x1.4ae0cp-26
 	ln2      = 0x1.62e42ep-01
 	ln2Low   = 0x1.efa39ep-25

@@ -11,7 +11,7 @@ import (
 type Kernel struct {
 	Type    string // name of the launcher's type
 	Block   [3]int // block size for Grid; 0 counts as 1
-	Cluster [3]int // zero if the kernel has no fixed cluster size
+	Cluster [3]int // cluster size; zero if the kernel has no fixed cluster size
 	Shared  int    // bytes of dynamic shared memory
 	Params  []Param
 }
@@ -27,7 +27,7 @@ type Param struct {
 	Remark string // comment on the field; may be empty
 }
 
-// Access tells how a kernel accesses memory.
+// Access is the way a kernel accesses memory.
 type Access uint8
 
 const (
@@ -78,7 +78,7 @@ func (p *Printer) Launcher(k *Kernel, kernel, comment string) {
 	p.launcher(k, kernel, comment, "calls *driver.Calls", "calls.Kernel()")
 }
 
-// Plain is like Launcher, for a type without the method Do. The type contains a driver.Kernel.
+// Plain is like Launcher, but for a type without the method Do. The type contains a driver.Kernel.
 func (p *Printer) Plain(k *Kernel, kernel, comment string) {
 	p.launcher(k, kernel, comment, "kernel *driver.Kernel", "kernel")
 }

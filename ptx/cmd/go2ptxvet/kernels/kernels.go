@@ -35,7 +35,7 @@ type output struct {
 }
 
 type problem struct {
-	File         string // path
+	File         string // path of the file
 	Line, Column int
 	Message      string
 }
