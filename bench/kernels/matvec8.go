@@ -2,9 +2,9 @@ package kernels
 
 import "github.com/purecuda/cuda/ptx/gpu"
 
-// MatVec8 multiplies a matrix of int8 by x. Each row has a scale and as many numbers as x. That
-// number is a multiple of four. A warp computes one row, and each lane loads four numbers at a
-// time.
+// MatVec8 multiplies a matrix of int8 by x. Each row has a scale and the same number of elements as
+// x, which must be a multiple of four. A warp computes one row, and each lane loads four numbers at
+// a time.
 //
 //gpu:kernel block=256 restrict=y,weights,scales,x
 func MatVec8(t gpu.Thread, y []float32, weights []int8, scales, x []float32) {

@@ -2,9 +2,9 @@ package kernels
 
 import "github.com/purecuda/cuda/ptx/gpu"
 
-// LayerNorm normalizes each row to mean 0 and variance 1, multiplies it by weight, and adds bias. A
-// row has as many numbers as weight. A warp computes one row, and its first lane stores the row's
-// mean and the reciprocal of its standard deviation.
+// LayerNorm normalizes each row to mean 0 and variance 1, multiplies it by weight, and adds bias.
+// Each row has the same length as weight. A warp computes one row, and its first lane stores the
+// row's mean and the reciprocal of its standard deviation.
 //
 //gpu:kernel block=256 restrict=out,mean,rstd,x,weight,bias
 func LayerNorm(t gpu.Thread, out, mean, rstd, x, weight, bias []float32) {

@@ -1,6 +1,7 @@
 // Command 12-pipeline processes data in chunks. While a kernel works on one chunk, the next chunk
 // is uploaded and the previous result is downloaded. Each of the three stages has its own stream,
-// and events order the stages. The chunks use two input buffers and two output buffers in turn.
+// and events order the stages. The chunks alternate between two input buffers and between two
+// output buffers.
 package main
 
 import (

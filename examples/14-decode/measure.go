@@ -15,8 +15,8 @@ func (m *model) rounds() int {
 	return 5
 }
 
-// measure decodes the sequence both ways in turn, and checks that each run produces the tokens in
-// want.
+// measure decodes the sequence alternately in both ways, and checks that each run produces the
+// tokens in want.
 func (m *model) measure(every int, ways [2]func() error, want []int32) (result [2]timing, err error) {
 	var host, wall [2][]time.Duration
 	for range m.rounds() {

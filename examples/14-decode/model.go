@@ -27,7 +27,7 @@ type model struct {
 	seen     *driver.HostBuffer[int32] // the host's copy of the sequence
 
 	frequencies, x, normed, back, mean vector // vectors of length dim, except frequencies
-	projected, both                    vector // the vector of queries, keys and values, and that of the gate and up projections
+	projected, both                    vector // queries, keys and values in one vector, and gate and up projections in another
 	logits, scores                     vector // vectors with one element for each token of the vocabulary
 	work                               *kernels.Workspace
 

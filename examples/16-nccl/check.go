@@ -49,8 +49,8 @@ func (t *training) reference() []float64 {
 	return want
 }
 
-// describe prints a summary of the captured graph. It checks that the graph also contains NCCL's
-// nodes, not only those of the program's own operations.
+// describe prints a summary of the captured graph. It checks that the graph contains NCCL's nodes
+// in addition to the nodes of the program's own operations.
 func (t *training) describe(g *graph.Graph) error {
 	s, err := g.Snapshot()
 	if err != nil {

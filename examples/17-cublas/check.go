@@ -70,8 +70,8 @@ func furthest(b *driver.Buffer[float32], want []float64) (worst float64, err err
 	return worst, nil
 }
 
-// describe prints the number of captured nodes. It checks that they include nodes of cuBLAS, not
-// only those of the program's own operations.
+// describe prints the number of captured nodes. It checks that they include nodes of cuBLAS in
+// addition to the nodes of the program's own operations.
 func (l *layer) describe(g *graph.Graph) error {
 	n, err := g.Len()
 	if err != nil {

@@ -92,8 +92,8 @@ func (l *layer) enqueue(to target) error {
 	return nil
 }
 
-// capture records the work instead of running it. Package graph cannot know which memory cuBLAS's
-// kernels use, so Keep lists the buffers that must stay alive.
+// capture records the work instead of running it. Package graph cannot determine which memory
+// cuBLAS's kernels use, so Keep lists the buffers that must stay alive.
 func (l *layer) capture(workspace *driver.Buffer[byte]) (*graph.Exec, error) {
 	g, err := graph.Capture(l.Stream, graph.ModeThreadLocal, func(sc *graph.Scope) error {
 		if err := l.enqueue(sc); err != nil {

@@ -183,7 +183,7 @@ type abi struct {
 // collectFunctions finds the current functions and the older ABIs that are needed, and the CUDA
 // version that introduced each.
 func (l *loaderState) collectFunctions(current, all *cc.AST, groups map[position]string) error {
-	abis := map[string][]abi{} // by base name, oldest ABI first
+	abis := map[string][]abi{} // ABIs by base name, oldest first
 	sinces := map[string][]pfn{}
 	seen := map[string]bool{}
 	collect := func(decl *cc.Declaration, d *cc.Declarator) {

@@ -54,7 +54,7 @@ func count(fs []function, s status) (n int) {
 	return n
 }
 
-// complete returns an error for each function that the emulator does not know at all.
+// complete returns an error for each function that the emulator lacks completely.
 func complete(fs []function) error {
 	var errs []error
 	for _, f := range fs {

@@ -1,6 +1,6 @@
-// Command emudoc writes three documents. docs/emulator-functions.md lists the emulator's
-// support for each driver function, and where its results differ from those of a driver on a
-// GPU. docs/emulator-instructions.md lists its support for each instruction form.
+// Command emudoc writes three documents. docs/emulator-functions.md lists the emulator's support
+// for each driver function, and where its results differ from those that a driver returns on a GPU.
+// docs/emulator-instructions.md lists its support for each instruction form.
 // docs/ptx-instructions.md has the table of package isa.
 //
 //	go run -C tools ./emudoc -root ..

@@ -70,8 +70,8 @@ func only(name string, api []*types.Func) []*types.Func {
 	return some
 }
 
-// order returns 0 for names in package graph and 1 for others, so that names in package graph come
-// first.
+// order returns 0 for names in package graph and 1 for other names, so that names in package graph
+// come first.
 func order(name string) int {
 	if strings.HasPrefix(name, "graph.") {
 		return 0

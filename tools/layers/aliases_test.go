@@ -83,8 +83,8 @@ func parse(t *testing.T, pattern string) map[string]*ast.File {
 	return files
 }
 
-// aliasesOfCu returns the aliases of package cu's types in a file, and the exported constants and
-// variables whose values are those of package cu.
+// aliasesOfCu returns the aliases of package cu's types in a file. It also returns the exported
+// constants and variables whose value is a constant or variable of package cu.
 func aliasesOfCu(f *ast.File) (names []string) {
 	for _, d := range f.Decls {
 		g, ok := d.(*ast.GenDecl)

@@ -3,6 +3,6 @@
 //
 //	go test -C tools -count=1 ./layers
 //
-// Without -count=1 the go command may reuse an earlier result, because it does not know that
-// the test reads another module.
+// Without -count=1 the go command may reuse an earlier result, because it cannot detect that the
+// test reads another module.
 package layers

@@ -63,7 +63,7 @@ func drawSample(root string, patterns []string, seed uint64, n int, file string)
 	var all []mutant
 	for i, p := range pkgs {
 		// Each package has its own random sequence, so that growth of one package does not affect
-		// the changes drawn from others.
+		// the changes drawn from other packages.
 		random := rand.New(rand.NewPCG(seed, uint64(i)))
 		sites, rejected, err := p.draw(lists[i], shares[i], random)
 		if err != nil {

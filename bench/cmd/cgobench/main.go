@@ -138,7 +138,7 @@ func run() error {
 type bench struct {
 	s             *C.setup
 	one, thousand C.CUgraphExec
-	nodes         []C.CUgraphNode // in C memory, like all data that the driver reads
+	nodes         []C.CUgraphNode // nodes are in C memory, like all data that the driver reads
 	fresh         []C.CUgraphNode
 	graph         C.CUgraph
 	waits         waits

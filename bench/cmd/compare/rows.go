@@ -86,7 +86,7 @@ const perGraph = 20
 // Allocations allowed for each new object.
 const (
 	perPair   = 2   // for an allocation: the buffer and its lifetime
-	perModule = 150 // for a module of 100 kernels: one object per kernel, and those of the module itself
+	perModule = 150 // for a module of 100 kernels: one object for each kernel, and the objects of the module itself
 )
 
 // table is the row that creates a function table in each operation. Its allocations are not

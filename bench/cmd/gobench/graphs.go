@@ -93,8 +93,8 @@ func (b *bench) launchTyped(on driver.Doer) error {
 	return nil
 }
 
-// update updates the executable graph of the steps from two graphs in turn. The first
-// sample, which is not timed, records the graphs.
+// update updates the executable graph of the steps alternately from two graphs. The first sample,
+// which is not timed, records the graphs.
 func (b *bench) update(n int) (err error) {
 	for i := range b.updates {
 		if b.updates[i] == nil {

@@ -1,6 +1,6 @@
 // Command mathbench compares, on a GPU, the speed of the functions in ptx/gpu/math32 and
 // ptx/gpu/math with that of CUDA's math library. go2ptx compiles the Go functions. nvcc or NVRTC
-// compiles those of CUDA. bench/math.sh builds the command and its counterpart.
+// compiles CUDA's functions. bench/math.sh builds the command and its counterpart.
 package main
 
 import (

@@ -131,10 +131,10 @@ func (s *service) wrong(c *caller) int {
 type result struct {
 	calls, wrong   int
 	seconds        float64
-	processor      float64 // in seconds
+	processor      float64 // processor time in seconds
 	mallocs        uint64
 	threads        int
-	p50, p99, p999 uint32 // in ns
+	p50, p99, p999 uint32 // quantiles of the latency in ns
 }
 
 func (r *result) collect(callers []caller) error {

@@ -17,7 +17,7 @@ type Result struct {
 }
 
 // Compare measures run(0) and run(1) in each turn, in alternating order. The ratio is the time of
-// run(0) divided by that of run(1).
+// run(0) divided by the time of run(1).
 func Compare(turns int, run func(i int) (time.Duration, error)) (r Result, err error) {
 	var times [2][]time.Duration
 	var ratios []float64
