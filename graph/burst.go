@@ -136,7 +136,7 @@ func (b *Burst) takes(l *driver.Launch) bool {
 	if b.ended || b.err != nil || l.Context() != b.ctx || len(l.Block().Attributes()) > 0 {
 		return false
 	}
-	if l.CheckRestrict() != nil { // doSlowly returns the error
+	if l.CheckRestrict() != nil { // doSlowly returns the error for the overlap
 		return false
 	}
 	if (uint64(b.last.Block().Accesses) != b.version || !l.Block().SameRefs(b.last.Block())) && !b.retain(l) {

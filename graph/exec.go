@@ -36,7 +36,7 @@ type Exec struct {
 	foreign  bool   // keep.refs belong to another graph, because of an update
 	opts     options
 	uploaded bool   // uploaded, and not changed since the upload
-	changed  bool   // differs from the graph it was instantiated from
+	changed  bool   // the Exec differs from the graph that it was instantiated from
 	updates  uint64 // number of updates that replaced all parameters
 	seen     uint32 // number of kernel faults that a Wait without a stream need not report; atomic
 	bindings *Bindings

@@ -188,8 +188,8 @@ func (l *liveness) forward(reg int32, uses []blockOf) {
 // scan walks backwards through each block and finds the largest total size of live
 // registers.
 func (l *liveness) scan() (most regSize, at Pos) {
-	live := make([]int32, len(l.sizes))  // 1 + the last block in which the register was live
-	first := make([]int32, len(l.sizes)) // 1 + the instruction that first writes the register
+	live := make([]int32, len(l.sizes))  // for each register, 1 + the index of the last block in which it was live
+	first := make([]int32, len(l.sizes)) // for each register, 1 + the index of the instruction that first writes it
 	for b := range int32(len(l.blocks)) {
 		l.markFresh(b, first)
 		for _, r := range l.atEnd[b] {

@@ -388,7 +388,7 @@ func TestEagerCallsReleaseWhatEarlierCallsUsed(t *testing.T) {
 			if i == 0 {
 				b = k.Memory()
 			}
-			k.Wait(k.S) // the Callable does not learn that its calls have ended
+			k.Wait(k.S) // the Callable does not notice that its calls have ended
 		}
 		k.OK(first.Close())
 		if !first.Ref().Lifetime().Gone() {

@@ -346,7 +346,8 @@ func TestDeclarationsWithoutAFunction(t *testing.T) {
 	})
 }
 
-// The options of WithInstantiation must reach Instantiate, which rejects this one for arenas.
+// The options of WithInstantiation must reach Instantiate. The test uses an option that Instantiate
+// rejects for arenas.
 func TestWithInstantiation(t *testing.T) {
 	each(t, func(k *kit) {
 		_, err := callable.New(k.S, k.wide, []affine{{ramp(3, 5), 3, 1}}, callable.WithArena(k.arena()), callable.WithInstantiation(graph.WithDeviceLaunch()))

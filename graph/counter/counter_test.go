@@ -221,8 +221,8 @@ func TestEveryCallMayFail(t *testing.T) {
 	}
 }
 
-// The first Take of a context loads the kernels. Each driver call of that fails once, outside and
-// inside a capture. Take must return the error, and the next Take must load the kernels.
+// The first Take of a context loads the kernels. Each driver call of this load fails once, outside
+// and inside a capture. Take must return the error, and the next Take must load the kernels.
 func TestFirstLoadOfTheKernelsMayFail(t *testing.T) {
 	for name, first := range map[string]func(k *kit, c *counter.Counter, at *driver.Buffer[uint64]) error{
 		"outside a capture": func(k *kit, c *counter.Counter, at *driver.Buffer[uint64]) error {

@@ -30,7 +30,7 @@ type batches[In, Out any] struct {
 	spare      *member[In, Out]   // members that can be reused
 	arrived    uint64             // number of the last call that arrived
 	idle       []*worker[In, Out] // workers that wait to be woken
-	collecting []*worker[In, Out] // workers that have a replica and wait to be woken or for the end of the window
+	collecting []*worker[In, Out] // workers that have a replica and wait until they are woken or the window ends
 	pending    int                // number of woken workers that have not formed their batch yet
 	slow       int                // number of pending workers that wait for a replica or create one
 	running    int                // number of workers that have a batch

@@ -61,7 +61,7 @@ type LostError struct {
 	Err    error  // error of the first call
 
 	Restarting bool  // whether the Pool tries to continue in a new context; if so, later calls wait for it
-	Restart    error // if WithRestart was given: the reason why the Pool did not restart
+	Restart    error // reason why the Pool did not restart, if WithRestart was given
 
 	state error // result of driver.Context.Lost
 }

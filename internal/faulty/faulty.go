@@ -157,9 +157,9 @@ func (l *Library) note(c Call) {
 	l.log = append(l.log, c)
 }
 
-// GivesBack reports whether the name of a function suggests that it releases an object. Library
-// makes a failing call of such a function anyway, because the caller cannot release the object in
-// another way. Leak tests would otherwise always fail.
+// GivesBack reports whether the name of a function suggests that it releases an object. Even if a
+// call of such a function is set to fail, Library makes it, because the caller cannot release the
+// object in another way. Leak tests would otherwise always fail.
 func GivesBack(symbol string) bool {
 	for _, word := range []string{"Destroy", "Free", "Unload", "Release", "Unregister", "Unmap", "EndCapture"} {
 		if strings.Contains(symbol, word) {

@@ -15,7 +15,7 @@ func Possible(data []byte, fatbin bool) bool { return fatbin || bytes.Contains(d
 
 // Site describes a check in the source of a kernel.
 type Site struct {
-	Kind           string // index, slice, nil, divide, …
+	Kind           string // kind of the check, such as index, slice, nil or divide
 	Function, File string
 	Line, Column   int
 	Message        string

@@ -9,7 +9,7 @@ import (
 
 // The PTX check must agree with NVIDIA's assembler about conversions. The tool fails if they
 // disagree about more than 1 % of them. Mutants of the project's kernels are not tested here,
-// because this assembler accepts some that ptxas 12.4 rejects. See make ptx-oracle.
+// because this assembler accepts some mutants that ptxas 12.4 rejects. See make ptx-oracle.
 func TestNVIDIAAssemblerAgreesWithTheCheck(t *testing.T) {
 	ptxas := part(t, "toolkit/usr/bin/ptxas")
 	for _, args := range [][]string{

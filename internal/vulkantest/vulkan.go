@@ -241,8 +241,8 @@ func (d *Device) NewSemaphore() (*Semaphore, error) {
 	return s, err
 }
 
-// FD exports the semaphore. The caller owns the file descriptor until CUDA imports it, and CUDA
-// from then on.
+// FD exports the semaphore. The caller owns the file descriptor until CUDA imports it. From then
+// on, CUDA owns it.
 func (s *Semaphore) FD() (int, error) {
 	info := &getFDInfo{sType: typeGetFD, semaphore: s.raw, handle: opaqueFD}
 	fd := new(int32)

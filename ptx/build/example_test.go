@@ -267,7 +267,7 @@ func ExampleGuarded() {
 	// <nil>
 }
 
-// Operations on values have the same results as Go's operators. Each rounds once.
+// Operations on values have the same results as Go's operators. Each operation rounds once.
 func ExampleValue() {
 	m := build.New(build.Config{})
 	k := m.Kernel("k")

@@ -124,8 +124,8 @@ func loadRule(c *checker, _ *Form, m *match, in *ptx.Instr) string {
 	return ""
 }
 
-// anyNamed reports whether any parameter has the name. Ptxas mistakes a variable in a nested block
-// for a parameter with the same name.
+// anyNamed reports whether any parameter has the given name. Ptxas mistakes a variable in a nested
+// block for a parameter with the same name.
 func anyNamed(params []*ptx.Variable, name string) bool {
 	return slices.ContainsFunc(params, func(v *ptx.Variable) bool { return v.Name == name })
 }

@@ -6,7 +6,7 @@ import "math"
 // rounded to odd can be rounded again to nearest with at least two fewer bits, and the result is as
 // if it had been rounded once (Boldo and Melquiond, 2008).
 
-// oddFloat32 returns x rounded to odd as a float32.
+// oddFloat32 rounds x to odd and returns the result as a float32.
 func oddFloat32(x float64) float32 {
 	f := float32(x)
 	if float64(f) == x || x != x {

@@ -22,7 +22,7 @@ func ExampleBF16() {
 	// Output: 3.0040553e+38 256
 }
 
-// Conversions to an E4M3 limit the value to the largest finite one.
+// Conversions to an E4M3 limit the value to the largest finite E4M3.
 func ExampleE4M3() {
 	fmt.Println(num.ToE4M3(1000), num.ToE4M3(0.3))
 	// Output: 448 0.3125

@@ -21,8 +21,8 @@ func Real(major, minor int) Arch { return Arch(fmt.Sprintf("sm_%d%d", major, min
 // IsReal reports whether compiling for a produces a cubin.
 func (a Arch) IsReal() bool { return strings.HasPrefix(string(a), "sm_") }
 
-// Archs returns the virtual architectures that the compiler supports, lowest first. It
-// omits those with a suffix.
+// Archs returns the virtual architectures that the compiler supports, lowest first. It omits
+// architectures with a suffix.
 func (c *Compiler) Archs() []Arch {
 	if !c.exists() {
 		return nil

@@ -115,7 +115,7 @@ func (s surface) write(dir string) error {
 	return nil
 }
 
-// stale returns the files in dir of packages that no longer exist.
+// stale returns the files in dir whose packages no longer exist.
 func (s surface) stale(dir string) []string {
 	files, _ := filepath.Glob(filepath.Join(dir, "*.txt"))
 	return slices.DeleteFunc(files, func(f string) bool {

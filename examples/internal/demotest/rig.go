@@ -23,7 +23,7 @@ type rig struct {
 	goroutines int           // number of goroutines before the first fault
 	dropped    *atomic.Int64 // number of objects found by the garbage collector
 	grace      time.Duration // how long to wait for releases on other goroutines
-	stride     int           // one of this many calls fails
+	stride     int           // one in this many calls fails
 }
 
 func newRig(t testing.TB, devices int, program Program) *rig {

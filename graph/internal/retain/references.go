@@ -153,8 +153,8 @@ func (o *References) RetainOf(sub *References) {
 	o.addMemoryOf(sub)
 }
 
-// use counts one more use of the object with lifetime l and returns its slot. The lifetime stores
-// the slot that it was last assigned, as a hint, which may refer to other References.
+// use counts one more use of the object with lifetime l and returns its slot. As a hint, the
+// lifetime stores the slot that it was last assigned. That slot may belong to other References.
 func (o *References) use(l *life.Lifetime) (uint32, error) {
 	if err := l.Check(); err != nil {
 		return 0, err

@@ -25,7 +25,7 @@ type Step struct {
 	Shared  uint32
 	Cluster driver.Dim3
 	SM      int   // minimum compute capability times 10, such as 75
-	Args    []Arg // arguments of a launch; set and get have one, which describes the variable
+	Args    []Arg // arguments of a launch; for set and get, a single Arg that describes the variable
 }
 
 // StepKind distinguishes the three forms of a Step.

@@ -245,7 +245,7 @@ func TestAprenderHandlesFromElsewhere(t *testing.T) {
 			k.Errorf("%d replays here, %d at the owner's", exec.Replays(), own.Replays())
 		}
 
-		// An update must change all of an executable graph or nothing.
+		// An update must change either all of an executable graph or nothing.
 		again := k.graph()
 		k.add(again, must[*driver.Launch](k)(plus.Prepare(config, x.Ptr(), uint32(elems), uint32(100))))
 		if how, err := exec.Update(again, graph.WithReinstantiate()); err != nil || how.Reinstantiated {

@@ -25,7 +25,7 @@ func TestHalvesAreTheLibrarysTypes(t *testing.T) {
 	})
 }
 
-// halve multiplies each e4m3 number by a half that is passed by value, in f16.
+// halve multiplies each e4m3 number in f16 by a half that is passed by value.
 const halve = `.version 8.1
 .target sm_89
 .address_size 64
