@@ -81,7 +81,7 @@ func (c *Callable[In, Out]) choose(v *variant[In, Out], in In) (bool, error) {
 }
 
 // refresh updates the graph of a variant for an input. It records the function again if constants
-// changed or there is no complete graph.
+// changed or the variant has no complete graph.
 func (c *Callable[In, Out]) refresh(v *variant[In, Out], in In) error {
 	if v.exec == nil || v.partial {
 		err := c.instantiate(v, in)

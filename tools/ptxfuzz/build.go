@@ -120,8 +120,8 @@ func cutOffset(s string) (string, int64) {
 	return base, int64(atoi(offset))
 }
 
-// construct returns the instruction as package build prints it, the header of its module, and why
-// package build rejects it.
+// construct returns the instruction as package build prints it, the header of its module, and, if
+// package build rejects it, the reason.
 func construct(c build.Config, halfs bool, in *instruction) (head, line, why string) {
 	b := newBuilder(c, halfs)
 	b.k.Op(in.opcode(), b.arguments(in)...)
