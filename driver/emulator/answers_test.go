@@ -14,19 +14,19 @@ import (
 )
 
 // testdata/h200-answers.txt contains the result codes and stored values of driver calls that the
-// headers do not fully specify. They were recorded with driver 580 on a GPU machine. Each line
-// holds one call.
+// headers do not fully specify. They were recorded with driver 580 on a machine with a GPU. Each
+// line holds one call.
 
 const (
 	answersFile = "testdata/h200-answers.txt"
 	// differencesFile lists the calls whose result in the emulator differs from the driver's. Each
 	// line has the reason.
 	differencesFile = "testdata/differences.txt"
-	// unaskedFile lists the calls that only a driver can run, because the emulator lacks a feature.
-	// Each line has the reason.
+	// unaskedFile lists the calls that only a real driver can run, because the emulator lacks a
+	// feature. Each line has the reason.
 	unaskedFile = "testdata/unasked.txt"
-	// writeAnswers is the environment variable with the path of the file to record. Set it on a GPU
-	// machine to update testdata/h200-answers.txt.
+	// writeAnswers is an environment variable that holds the path of the file to record. Set it on
+	// a machine with a GPU to update testdata/h200-answers.txt.
 	writeAnswers = "PURECUDA_WRITE_ANSWERS"
 )
 
@@ -126,7 +126,7 @@ func (q *questioner) compare(a answer, kept, differences map[string]string) {
 	want, ok := kept[a.question]
 	reason, differs := differences[a.question]
 	switch {
-	case q.file != nil: // the answers are being recorded
+	case q.file != nil: // the answers are being recorded, not compared
 	case !ok:
 		q.t.Errorf("%s = %s: the driver was not asked", a.question, a.text)
 	case !onGPU && differs && a.text == want:

@@ -103,8 +103,8 @@ func (e *Emulator) arrayOf(h cu.CUarray) *transfer.Array {
 	return nil
 }
 
-// linePlace reads a one-dimensional array and a byte offset from arguments i and i+1. It returns
-// that position as one side of a copy.
+// linePlace reads a one-dimensional array and a byte offset into it from arguments i and i+1. It
+// returns that position as one side of a copy.
 func linePlace(c call, i int) (transfer.Side, result) {
 	a, offset := handleAt[array](c, i), c.Uint64(i+1)
 	switch {
@@ -116,10 +116,10 @@ func linePlace(c call, i int) (transfer.Side, result) {
 	return transfer.Device(a.Addr + offset), success
 }
 
-// The following functions copy between an array at a byte offset and other memory.
+// The following functions copy between other memory and a byte offset in an array.
 
-// arrayNow performs a synchronous copy of n bytes. If r, the result of linePlace, is an error, it
-// returns r.
+// arrayNow performs a synchronous copy of n bytes. r is the result of linePlace. If r is an error,
+// arrayNow returns it.
 func arrayNow(c call, r result, dst, src transfer.Side, n uint64) result {
 	if r != success {
 		return r

@@ -13,14 +13,14 @@ import (
 )
 
 // threadCase is a kernel in which each thread stores one word. The emulator and a GPU must store
-// the same words. In body, %id and %me are the thread's index, %in is the input, and %r0 receives
-// the result.
+// the same words. In body, %id and %me hold the thread's index and %in holds the input. body must
+// store the result in %r0.
 type threadCase struct {
 	name    string
-	decls   string // declarations of shared variables
+	decls   string // declarations of the shared variables
 	body    string
 	perf    string // performance directives
-	target  string // target of the module; sm_90 if empty
+	target  string // the module's target; sm_90 if empty
 	grid    driver.Dim3
 	block   uint32
 	cluster driver.Dim3
@@ -56,7 +56,7 @@ END:
 }`, target, k.perf, k.decls, k.body)
 }
 
-// waitFor returns PTX that waits for a phase of an mbarrier object to end. After too many polls,
+// waitFor returns PTX that waits until a phase of an mbarrier object ends. After too many polls,
 // the PTX stores 0xdead.
 func waitFor(bar string, parity int, label string) string {
 	return fmt.Sprintf(`
@@ -159,8 +159,8 @@ func runCases(t *testing.T, cases []threadCase) {
 	}
 }
 
-// runChecked runs the case with the checks of kernels and with a cost model. A correct kernel must
-// not cause a finding.
+// runChecked runs the case with the emulator's kernel checks and with a cost model. A correct
+// kernel must not cause a finding.
 func (k *threadCase) runChecked(t *testing.T, seed uint64) {
 	t.Helper()
 	e := emulator.New(emulator.Config{

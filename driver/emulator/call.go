@@ -11,8 +11,8 @@ import (
 
 // call is one call of a driver function: its arguments, the calling thread and the current context.
 //
-// It is passed by value and never kept. The arguments may be on the caller's stack, so neither the
-// arguments nor a closure over them may reach a queue.
+// It is passed by value and never kept. The arguments may be on the caller's stack, so neither they
+// nor a closure that captures them may be put in a queue.
 type call struct {
 	loader.Args
 	e   *Emulator
@@ -59,8 +59,8 @@ func allFunctions() []functions {
 	}
 }
 
-// bind returns the Go function that the loader calls for a symbol. It runs f while it holds the
-// emulator's lock.
+// bind returns the Go function that the loader calls for a symbol. That function holds the
+// emulator's lock while it runs f.
 func (e *Emulator) bind(symbol string, f function) loader.GoFunc {
 	return func(a loader.Args) uintptr {
 		e.stats.calls.Add(1)
@@ -128,7 +128,7 @@ func (c call) putWords(words ...uintptr) result {
 }
 
 // query returns a driver function that stores a value at the address in argument out. lookup
-// returns the object passed as argument i, and fact returns the value for the object.
+// returns the object passed as argument i, and fact returns the value for that object.
 func query[O, V any](lookup func(c call, i int) (O, result), i, out int, fact func(O) V) func(call) result {
 	return func(c call) result {
 		o, r := lookup(c, i)
@@ -139,7 +139,7 @@ func query[O, V any](lookup func(c call, i int) (O, result), i, out int, fact fu
 	}
 }
 
-// list returns argument i as an array of n elements, or nil for NULL.
+// list returns argument i as an array of n elements. It returns nil for NULL.
 func list[T any](c call, i int, n int) []T {
 	p := at[T](c, i)
 	if p == nil || n <= 0 {
@@ -148,7 +148,7 @@ func list[T any](c call, i int, n int) []T {
 	return unsafe.Slice(p, n)
 }
 
-// text returns argument i as a string, or false for NULL.
+// text returns argument i as a string. It returns false for NULL.
 func (c call) text(i int) (string, bool) {
 	p := c.Ptr(i)
 	if p == nil {
@@ -176,7 +176,7 @@ func (e *Emulator) cString(s string) *byte {
 	return p
 }
 
-// unlocked runs f without the emulator's lock. Use it for slow operations.
+// unlocked runs f with the emulator's lock released. Use it for slow operations.
 func (e *Emulator) unlocked(f func()) {
 	e.unlock()
 	defer e.mu.Lock()
@@ -184,7 +184,8 @@ func (e *Emulator) unlocked(f func()) {
 }
 
 // notReady yields and returns CUDA_ERROR_NOT_READY. On wasm, all goroutines share one thread and
-// are never preempted. Without the yield, a program that polls would keep the device from running.
+// are never preempted. If notReady did not yield, a program that polls would keep the device from
+// running.
 func (e *Emulator) notReady() result {
 	e.unlocked(runtime.Gosched)
 	return errNotReady

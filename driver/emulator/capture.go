@@ -11,11 +11,11 @@ import (
 type capture struct {
 	id          uint64
 	graph       *graph
-	own         bool // the capture created the graph
+	own         bool // whether the capture created the graph
 	origin      *stream
 	thread      *thread // the thread that began the capture
 	mode        cu.CUstreamCaptureMode
-	streams     []*stream // in the order of joining; origin first
+	streams     []*stream // in the order in which they joined, starting with origin
 	removed     map[*node]bool
 	left        []edge // last nodes of destroyed streams, which must be joined
 	invalidated bool
@@ -94,7 +94,7 @@ func (cap *capture) join(s *stream, deps []edge) {
 	cap.streams = append(cap.streams, s)
 }
 
-// invalidate invalidates the capture, which can then only be ended. It returns r.
+// invalidate invalidates the capture, which can then only be ended. It returns its argument r.
 func (cap *capture) invalidate(r result) result {
 	cap.invalidated = true
 	return r
@@ -120,8 +120,8 @@ func (cap *capture) finish() {
 }
 
 // drop finishes the capture and destroys its graph, even if the caller supplied the graph. Driver
-// 580 does the same. It then crashes at the next use of any graph that has a node with the
-// destroyed graph.
+// 580 also destroys it. The driver then crashes at the next use of any graph with a node that
+// contains the destroyed graph.
 func (cap *capture) drop() {
 	cap.finish()
 	cap.graph.destroy()
@@ -144,8 +144,8 @@ func cuStreamEndCapture(c call) result {
 	cap := s.cap
 	switch {
 	case cap.mode != cu.CU_STREAM_CAPTURE_MODE_RELAXED && cap.thread != c.th:
-		// When the wrong thread ends a capture, driver 580 ends the capture for the thread that
-		// began it too. It detects unjoined streams first.
+		// If the wrong thread ends a capture, driver 580 ends the capture for the thread that began
+		// it, too. Before that, it checks for unjoined streams.
 		unjoined := !cap.invalidated && cap.origin == s && !cap.joined()
 		cap.drop()
 		if unjoined {
@@ -168,14 +168,14 @@ func cuStreamEndCapture(c call) result {
 	return success
 }
 
-// discard destroys the graph of a capture whose caller did not request the graph.
+// discard destroys the graph of a capture if the caller did not request the graph.
 func (e *Emulator) discard(h uintptr) {
 	if g := find[graph](e, h); g != nil {
 		g.destroy()
 	}
 }
 
-// joined reports whether the origin's dependencies include everything that the other streams
+// joined reports whether the origin's dependencies cover everything that the other streams
 // recorded.
 func (cap *capture) joined() bool {
 	reached := make(map[*node]bool)
@@ -207,7 +207,7 @@ func (s *stream) submit(n nodeParams) result {
 }
 
 // capturable returns an error if the stream's capture is invalidated. It does not check the thread,
-// because any thread may record.
+// because any thread may record work.
 func (s *stream) capturable() result {
 	if s.cap.invalidated {
 		return errInvalidated
@@ -224,8 +224,8 @@ func (s *stream) record(p nodeParams) result {
 	return success
 }
 
-// captureEvent records an event in a capturing stream. It adds no node, and only stores the
-// stream's current dependencies.
+// captureEvent records an event in a capturing stream. It adds no node. It only stores the stream's
+// current dependencies.
 func (s *stream) captureEvent(ev *event) result {
 	if r := s.capturable(); r != success {
 		return r
@@ -242,7 +242,7 @@ func (s *stream) waitCaptured(ev *event) result {
 		if r := s.capturable(); r != success || ev.recorded == nil {
 			return r
 		}
-		return s.cap.invalidate(errIsolation) // the work before the event is not captured
+		return s.cap.invalidate(errIsolation) // the work before the event was not captured
 	case ev.captured.cap.over:
 		if s.cap != nil {
 			s.cap.invalidate(errInvalidValue)
@@ -266,7 +266,7 @@ func (s *stream) waitCaptured(ev *event) result {
 	return success
 }
 
-// mergeEdges returns the union of two lists of edges, in order.
+// mergeEdges returns the union of two lists of edges. It preserves their order.
 func mergeEdges(to, more []edge) []edge {
 	to = slices.Clone(to)
 	for _, d := range more {
@@ -277,8 +277,8 @@ func mergeEdges(to, more []edge) []edge {
 	return to
 }
 
-// prohibited returns an error if captures forbid potentially unsafe calls of the thread. It
-// invalidates these captures.
+// prohibited returns an error if a capture forbids potentially unsafe calls on this thread. It
+// invalidates every such capture.
 func (e *Emulator) prohibited(th *thread) result {
 	r := success
 	for cap := range e.captures {
@@ -289,8 +289,8 @@ func (e *Emulator) prohibited(th *thread) result {
 	return r
 }
 
-// forbids reports whether the capture forbids unsafe calls of a thread, by the table of
-// cuThreadExchangeStreamCaptureMode.
+// forbids reports whether the capture forbids unsafe calls on a thread. The rules are in the table
+// for cuThreadExchangeStreamCaptureMode.
 func (cap *capture) forbids(th *thread) bool {
 	switch {
 	case th.mode >= cu.CU_STREAM_CAPTURE_MODE_RELAXED, cap.mode == cu.CU_STREAM_CAPTURE_MODE_RELAXED:
@@ -361,8 +361,8 @@ func queriedStream(c call, i int) (*stream, result) {
 	return s, success
 }
 
-// cuStreamGetCaptureInfoV1 is cuStreamGetCaptureInfo of CUDA 10.1, which returns only the status
-// and the id.
+// cuStreamGetCaptureInfoV1 is cuStreamGetCaptureInfo from CUDA 10.1. It returns only the status and
+// the ID.
 func cuStreamGetCaptureInfoV1(c call) result {
 	s, r := queriedStream(c, 0)
 	switch {
@@ -375,7 +375,7 @@ func cuStreamGetCaptureInfoV1(c call) result {
 	return success
 }
 
-// putStatus stores the status and the id in arguments 1 and 2.
+// putStatus stores the status and the ID at the addresses in arguments 1 and 2.
 func (s *stream) putStatus(c call) {
 	*at[cu.CUstreamCaptureStatus](c, 1) = s.status()
 	if id := at[uint64](c, 2); id != nil && s.status() == cu.CU_STREAM_CAPTURE_STATUS_ACTIVE {
@@ -383,7 +383,7 @@ func (s *stream) putStatus(c call) {
 	}
 }
 
-// cuStreamGetCaptureInfoV2 is cuStreamGetCaptureInfo of CUDA 11.3 to 12.2, which cannot return edge
+// cuStreamGetCaptureInfoV2 is cuStreamGetCaptureInfo from CUDA 11.3 to 12.2. It cannot return edge
 // data.
 func cuStreamGetCaptureInfoV2(c call) result {
 	return captureInfo(c, at[*cu.CUgraphNode](c, 4), nil, at[uintptr](c, 5))
@@ -429,7 +429,7 @@ func captureInfo(c call, deps **cu.CUgraphNode, data **cu.CUgraphEdgeData, count
 	return success
 }
 
-// cuStreamUpdateCaptureDependenciesV1 reads (stream, nodes, count, flags).
+// cuStreamUpdateCaptureDependenciesV1 takes (stream, nodes, count, flags).
 func cuStreamUpdateCaptureDependenciesV1(c call) result {
 	return updateCapture(c, -1, 2, c.Uint32(3))
 }
@@ -464,8 +464,8 @@ func updateCapture(c call, dataArg, countArg int, flags uint32) result {
 	return success
 }
 
-// remove records nodes that the program removed from a stream's dependencies. They need not be
-// joined.
+// remove records nodes that the program removed from a stream's dependencies. The origin need not
+// join them.
 func (cap *capture) remove(edges []edge) {
 	if cap.removed == nil {
 		cap.removed = make(map[*node]bool)

@@ -419,7 +419,7 @@ func TestWhatCannotBeDestroyedDuringACapture(t *testing.T) {
 	r.ok(r.CuGraphDestroy(g))
 }
 
-// A failed capture must destroy even a graph that the caller supplied.
+// A failed capture must destroy its graph even if the caller supplied it.
 func TestAnInvalidatedCaptureDestroysTheGraphItWasGiven(t *testing.T) {
 	r := newRig(t)
 	s, g := r.stream(), r.graph()
@@ -440,8 +440,8 @@ func TestAnInvalidatedCaptureDestroysTheGraphItWasGiven(t *testing.T) {
 	r.want("a clone of the graph", r.CuGraphClone(&out, g), gone)
 }
 
-// If the wrong thread ends a capture with an unjoined stream, the result must report the unjoined
-// stream.
+// If the wrong thread ends a capture that has an unjoined stream, the result must report the
+// unjoined stream, not the thread.
 func TestUnjoinedIsFoundBeforeTheThread(t *testing.T) {
 	for _, mode := range []cu.CUstreamCaptureMode{global, threadLocal, relaxed} {
 		r := newRig(t)

@@ -14,7 +14,7 @@ type unsafeCall struct {
 }
 
 // unsafeCalls returns potentially unsafe calls and creates the objects that they need. Each call
-// may be repeated, during or after a capture of another stream.
+// may be repeated, both during and after a capture in another stream.
 func (r *rig) unsafeCalls() []unsafeCall {
 	idle := r.stream()
 	ev := r.event(cu.CU_EVENT_DISABLE_TIMING)
@@ -185,8 +185,8 @@ func TestUnsafeCallsBreakACaptureOfTheirThread(t *testing.T) {
 	}
 }
 
-// Unsafe calls must be allowed during a thread-local capture of another thread, during a relaxed
-// capture, and by a relaxed thread.
+// Unsafe calls must be allowed on other threads during a thread-local capture, during a relaxed
+// capture, and on a thread in relaxed mode.
 func TestUnsafeCallsThatAreAllowed(t *testing.T) {
 	r := newRig(t)
 	s := r.stream()

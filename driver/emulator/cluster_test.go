@@ -104,8 +104,8 @@ WAIT:` + waitFor("bar", 0, "a") + "mov.u32 %r0, 5;" + clusterSync, want: always(
 	})
 }
 
-// Clusters of sixteen blocks must fail unless the function allows non-portable sizes. A device need
-// not support clusters of that size.
+// Clusters of sixteen blocks must fail unless the function allows non-portable sizes, because not
+// every device supports clusters that large.
 func TestLargeClustersMustBeAllowed(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		k := threadCase{grid: blocks(16), block: 32, cluster: blocks(16), body: clusterSync + "mov.u32 %r0, %cluster_nctarank;"}

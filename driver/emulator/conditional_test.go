@@ -198,8 +198,9 @@ func TestConditionsOutliveTheirGraphInAnExecutable(t *testing.T) {
 	r.wantWords("rounds left", p, 0)
 }
 
-// An emulated driver before CUDA 12.8 must reject all forms but IF and WHILE. A launch that reaches
-// a body without nodes must end with a timeout, because it would hang on such a driver.
+// An emulated driver for a CUDA version before 12.8 must reject all forms except IF and WHILE. If a
+// launch reaches a body without nodes, it must end with a timeout, because it would hang on a real
+// driver of that version.
 func TestConditionalsBefore128(t *testing.T) {
 	if onGPU {
 		t.Skip("this is about the emulator alone")
@@ -222,8 +223,8 @@ func TestConditionalsBefore128(t *testing.T) {
 	r.forgive = true
 }
 
-// Setting a value that is not a conditional handle must fail the graph launch with a fault that
-// contains the value.
+// If a kernel sets a value that is not a conditional handle, the graph launch must fail with a
+// fault that contains the value.
 func TestSettingWhatIsNoConditionalHandleIsAFault(t *testing.T) {
 	r := newRig(t)
 	if onGPU {

@@ -10,8 +10,8 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// cudaContext is a CUDA context. A device's primary context always has the same handle, and is
-// alive while it is retained.
+// cudaContext is a CUDA context. A device's primary context always has the same handle. It is alive
+// while it is retained.
 type cudaContext struct {
 	e       *Emulator
 	handle  uintptr
@@ -28,9 +28,9 @@ type cudaContext struct {
 	cache     cu.CUfunc_cache
 	peers     map[*cudaContext]struct{}
 	coredump  *coredump.Settings
-	attached  int          // number of calls of cuCtxAttach
-	heaps     []*vm.Heap   // heaps for malloc in kernels; the last one is in use
-	leftWork  []dependency // work of destroyed streams that the host does not know to have ended
+	attached  int          // number of calls to cuCtxAttach
+	heaps     []*vm.Heap   // heaps for malloc in kernels; only the last one is in use
+	leftWork  []dependency // work in destroyed streams that the host does not know to have ended
 }
 
 // usable returns an error if the context does not exist or is not alive, or if its device has a
@@ -103,7 +103,7 @@ func (ctx *cudaContext) close(by string) {
 // owned is implemented by objects that are destroyed together with their context.
 type owned interface {
 	owner() *cudaContext
-	destroy() // releases the object's resources; the caller forgets its handle
+	destroy() // releases the object's resources; the caller removes its handle
 }
 
 func (ctx *cudaContext) wait() {
@@ -142,8 +142,8 @@ func (ctx *cudaContext) newHeap() {
 	ctx.heaps = append(ctx.heaps, vm.NewHeap(ctx.e.mem, ctx.dev.ordinal, limit))
 }
 
-// pending returns the work in the context's streams, and in destroyed streams, that the host must
-// still wait for.
+// pending returns the work that the host must still wait for in the context's streams and in
+// destroyed streams.
 func (ctx *cudaContext) pending() []dependency {
 	var deps []dependency
 	for s := range ctx.streams {
@@ -204,7 +204,7 @@ var contextFunctions = functions{
 
 func cuCtxCreateV1(c call) result { return createContext(c, c.Uint32(1), 2) }
 
-// cuCtxCreateV3 rejects affinity parameters, because emulated devices do not support any.
+// cuCtxCreateV3 rejects affinity parameters, because emulated devices do not support affinity.
 func cuCtxCreateV3(c call) result {
 	if c.Int32(2) != 0 {
 		return cu.CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY
@@ -370,8 +370,8 @@ func cuCtxSynchronizeV2(c call) result {
 	return synchronize(c, ctx)
 }
 
-// synchronize waits for a context. It fails while a stream of the context is capturing, in any
-// capture mode.
+// synchronize waits for a context. It fails while a stream of the context is capturing, whatever
+// the capture mode.
 func synchronize(c call, ctx *cudaContext) result {
 	if r := c.e.refuseWhileCapturing(c.th, ctx); r != success {
 		return r
@@ -503,7 +503,7 @@ func cuCtxSetSharedMemConfig(c call) result {
 	return success // since compute capability 5.0, every bank is 4 bytes wide
 }
 
-// cuCtxGetExecAffinity stores the number of all multiprocessors, because affinity cannot be
+// cuCtxGetExecAffinity stores the total number of multiprocessors, because affinity cannot be
 // restricted.
 func cuCtxGetExecAffinity(c call) result {
 	if cu.CUexecAffinityType(c.Uint32(1)) != cu.CU_EXEC_AFFINITY_TYPE_SM_COUNT {
@@ -547,7 +547,7 @@ func cuCtxGetLimit(c call) result {
 	return put(c, 0, v)
 }
 
-// unknownLimit returns the result for a limit that the device lacks, or for an invalid limit.
+// unknownLimit returns the result for a limit that is invalid or that the device does not have.
 func unknownLimit(limit cu.CUlimit) result {
 	if limit < cu.CU_LIMIT_MAX {
 		return errUnsupportedLim

@@ -9,8 +9,8 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// reachable reports whether the memory of one side of a copy exists or will exist while a graph
-// runs.
+// reachable reports whether the memory on one side of a copy exists now, or will exist while a
+// graph runs.
 func (e *Emulator) reachable(p *transfer.Side, n transfer.Extent) bool {
 	if p.Host != nil || p.Staged != nil {
 		return true
@@ -72,8 +72,8 @@ func (e *Emulator) releasing(p *transfer.Side) bool {
 	return a != nil && a.releasing
 }
 
-// copyNow performs a synchronous copy. After the legacy stream's work, it copies on the calling
-// goroutine, because the host memory may be on the caller's stack.
+// copyNow performs a synchronous copy once the legacy stream's work is done. It copies on the
+// calling goroutine, because the host memory may be on the caller's stack.
 func copyNow(c call, dst, src *transfer.Side, n transfer.Extent) result {
 	e, s := c.e, c.ctx.legacy
 	if r := e.checkCopy(dst, src, n); r != success {
@@ -110,8 +110,8 @@ func (e *Emulator) copyHere(ctx *cudaContext, dst, src *transfer.Side, n transfe
 }
 
 // copyLater submits an asynchronous copy. Like a driver, it reads pageable source memory during the
-// call. It writes pageable destination memory before it returns. No pageable memory reaches the
-// queue.
+// call and writes pageable destination memory before it returns. The queue never refers to pageable
+// memory.
 func copyLater(c call, s *stream, dst, src *transfer.Side, n transfer.Extent) result {
 	e := c.e
 	e.pinned(dst, n)
@@ -167,8 +167,8 @@ var copyFunctions = functions{
 // missing reports whether argument i or j is NULL although n is not 0.
 func missing(c call, i, j int, n uint64) bool { return n != 0 && (c.Word(i) == 0 || c.Word(j) == 0) }
 
-// lineNow performs a synchronous copy of n bytes. The sides must remain on the stack, because they
-// may refer to memory on the caller's stack.
+// lineNow performs a synchronous copy of n bytes. dst and src must remain on the stack, because
+// they may refer to memory on the caller's stack.
 func lineNow(c call, dst, src transfer.Side, n uint64) result {
 	if n != 0 && (dst.Null() || src.Null()) {
 		return errInvalidValue
@@ -200,8 +200,8 @@ func cuMemcpyDtoD(c call) result {
 	return lineNow(c, transfer.Device(c.Uint64(0)), transfer.Device(c.Uint64(1)), c.Uint64(2))
 }
 
-// cuMemcpy infers the kinds of memory from the addresses. It does not support pageable host memory,
-// which is supported only by functions with a pointer parameter.
+// cuMemcpy infers the kinds of memory from the addresses. It does not support pageable host memory.
+// Only functions with a pointer parameter do.
 func cuMemcpy(c call) result { return cuMemcpyDtoD(c) }
 
 func cuMemcpyPeer(c call) result {
@@ -249,15 +249,14 @@ func cuMemcpyPeerAsync(c call) result {
 	return copyLater(c, s, &dst, &src, transfer.Line(n))
 }
 
-// cuMemcpyBatchAsyncV1 also reads a pointer for the index of the copy that failed.
+// cuMemcpyBatchAsyncV1 also takes a pointer to which it writes the index of the copy that failed.
 func cuMemcpyBatchAsyncV1(c call) result {
 	return copyBatch(c, 8, at[uintptr](c, 7))
 }
 
 func cuMemcpyBatchAsyncV2(c call) result { return copyBatch(c, 7, nil) }
 
-// copyBatch enqueues the copies in order. It ignores the attributes, which only permit other
-// orders.
+// copyBatch enqueues the copies in order. It ignores the attributes, which only allow other orders.
 func copyBatch(c call, streamArg int, failed *uintptr) result {
 	n := int(c.Word(3))
 	dsts, srcs, sizes := list[uint64](c, 0, n), list[uint64](c, 1, n), list[uintptr](c, 2, n)
@@ -297,8 +296,8 @@ var copy3DFunctions = functions{
 	"cuMemcpy3DPeerAsync":    {cuMemcpy3DPeerAsync, afterInit},
 }
 
-// sides reads the sides of a copy from argument 0. It returns them by value: they must not escape to
-// the heap, because they may refer to memory on the caller's stack.
+// sides reads the sides of a copy from argument 0. It returns them by value, because they may refer
+// to memory on the caller's stack and must therefore not escape to the heap.
 type sides func(c call) (dst, src transfer.Side, n transfer.Extent, r result)
 
 func sides2D(c call) (dst, src transfer.Side, n transfer.Extent, r result) {
@@ -364,7 +363,7 @@ var copyBatch3DFunctions = functions{
 	"cuMemcpy3DBatchAsync_v2": {cuMemcpy3DBatchAsyncV2, afterInit},
 }
 
-// cuMemcpy3DBatchAsyncV1 also reads a pointer for the index of the copy that failed.
+// cuMemcpy3DBatchAsyncV1 also takes a pointer to which it writes the index of the copy that failed.
 func cuMemcpy3DBatchAsyncV1(c call) result {
 	failed := at[uintptr](c, 2)
 	if failed != nil {
@@ -375,7 +374,7 @@ func cuMemcpy3DBatchAsyncV1(c call) result {
 
 func cuMemcpy3DBatchAsyncV2(c call) result { return copyBatch3D(c, 2, nil) }
 
-// copyBatch3D reads (count, copies, …, flags, stream), with the flags in argument flagsArg.
+// copyBatch3D takes (count, copies, …, flags, stream). Argument flagsArg holds the flags.
 func copyBatch3D(c call, flagsArg int, failed *uintptr) result {
 	ops := list[cu.CUDA_MEMCPY3D_BATCH_OP](c, 1, int(c.Word(0)))
 	s, r := streamAt(c, flagsArg+1)
@@ -413,17 +412,18 @@ type copyNode struct {
 	copyOp
 	ctx    *cudaContext
 	params cu.CUDA_MEMCPY3D
-	from   memoryClass // of the source when the node was created
-	to     memoryClass // of the destination when the node was created
+	from   memoryClass // class of the source memory when the node was created
+	to     memoryClass // class of the destination memory when the node was created
 	made   *vm.Trace   // for CheckGraphPointers
 }
 
-// memoryClass is what an update of an executable graph cannot change about a copy's memory. It was
-// found with TestWhichMemoryAnUpdateCanExchange in graph/internal/drivertest.
+// memoryClass is the kind of a copy's memory. An update of an executable graph cannot exchange
+// memory of one class for memory of another. The classes were found with
+// TestWhichMemoryAnUpdateCanExchange in graph/internal/drivertest.
 type memoryClass uint8
 
 const (
-	otherClass    memoryClass = iota // not tried on a GPU: an update can exchange it for all memory
+	otherClass    memoryClass = iota // not tried on a GPU; assumed to be exchangeable for any memory
 	allocated                        // by cuMemAlloc, cuMemAllocManaged or cuMemHostAlloc
 	mappedOrAsync                    // by cuMemMap or cuMemAllocAsync
 )
@@ -519,9 +519,9 @@ func (e *Emulator) sideOf(p *transfer.Side) (cu.CUmemorytype, unsafe.Pointer, cu
 	return cu.CU_MEMORYTYPE_DEVICE, nil, cu.CUdeviceptr(p.Addr)
 }
 
-// contextFor returns the context of a copy or fill node whose parameters are argument i. The next
-// argument is the context, where 0 means the current one. cuGraph…NodeSetParams has no such
-// argument and keeps the node's own context.
+// contextFor returns the context for a copy or fill node whose parameters are argument i. The next
+// argument is the context. If it is 0, the current context is used. cuGraph…NodeSetParams has no
+// such argument and keeps the node's own context.
 func contextFor(c call, i int, own func() *cudaContext) (*cudaContext, result) {
 	if i == toNode {
 		return own(), success

@@ -132,8 +132,8 @@ func TestABatchOfCopiesCopiesEach(t *testing.T) {
 	r.wantWords("the copies", dst, 14, 15, 16, 0, 10, 11, 0, 13)
 }
 
-// The direction of a copy must depend on the address of its first byte, not on the base address of
-// its rows.
+// Which direction a copy counts for must depend on the address of its first byte, not on the base
+// address of its rows.
 func TestStatisticsOfCopiesGoByTheAddress(t *testing.T) {
 	r := newRigWith(t, emulator.Config{})
 	if r.emu == nil {

@@ -45,8 +45,8 @@ func closingOf[T interface{ Close() error }](t *testing.T, v T) T {
 	return v
 }
 
-// onStage runs test repeatedly on emulators with simulated time, to detect results that depend on
-// the machine's speed.
+// onStage runs test several times on emulators with simulated time. Results that depend on this
+// machine's speed would vary.
 func onStage(t *testing.T, m *emulator.CostModel, test func(st *stage)) {
 	t.Helper()
 	for range 10 {
@@ -76,7 +76,7 @@ func (st *stage) ok(err error) {
 	}
 }
 
-// timed returns the time between two events around the work that f submits.
+// timed returns the time between two events recorded before and after f submits its work.
 func (st *stage) timed(f func()) time.Duration {
 	st.t.Helper()
 	a, b := closingOf(st.t, must(st.c.NewEvent(driver.WithTiming()))(st.t)), closingOf(st.t, must(st.c.NewEvent(driver.WithTiming()))(st.t))
@@ -89,7 +89,7 @@ func (st *stage) timed(f func()) time.Duration {
 
 func (st *stage) want(what string, got, want time.Duration) {
 	st.t.Helper()
-	if diff := got - want; diff < -time.Nanosecond || diff > time.Nanosecond { // CUDA returns a float32
+	if diff := got - want; diff < -time.Nanosecond || diff > time.Nanosecond { // CUDA returns the time as a float32
 		st.t.Errorf("%s took %v, want %v", what, got, want)
 	}
 }
@@ -105,7 +105,7 @@ func TestSimulatedTimeOfAStream(t *testing.T) {
 		}), 31*time.Microsecond)
 		st.want("nothing", st.timed(func() {}), time.Microsecond)
 		st.want("a host function", st.timed(func() { st.ok(st.s.HostFunc(func() {})) }), 31*time.Microsecond)
-		// The host's own code must take no simulated time.
+		// The host function's own code must take no simulated time.
 		st.want("a slow program", st.timed(func() {
 			st.ok(st.s.Do(st.launch))
 			time.Sleep(time.Millisecond)

@@ -24,7 +24,7 @@ type device struct {
 	// driver, calls in all old and new contexts return it. See Config.RecoverFaults.
 	fault result
 
-	budget.Device // budget of the device's memory
+	budget.Device // counts the device's memory
 	pools         devicePools
 	graphs        budget.Graphs
 }
@@ -61,8 +61,8 @@ func deviceAt(c call, i int) *device {
 	return c.e.devices[n]
 }
 
-// existingDevice is like deviceAt, but for callers that require a device. It returns
-// CUDA_ERROR_INVALID_DEVICE if there is no such device.
+// existingDevice is like deviceAt, but returns CUDA_ERROR_INVALID_DEVICE if there is no such
+// device.
 func existingDevice(c call, i int) (*device, result) {
 	if d := deviceAt(c, i); d != nil {
 		return d, success
@@ -91,8 +91,8 @@ func cuDeviceGetName(c call) result {
 	return putText(c, 0, int(c.Int32(1)), c.e.cfg.Name)
 }
 
-// putText writes s and a NUL to the buffer of room bytes that argument i points to. It truncates s
-// if necessary.
+// putText writes s and a NUL to the buffer that argument i points to. The buffer has room bytes.
+// putText truncates s if necessary.
 func putText(c call, i, room int, s string) result {
 	dst := list[byte](c, i, room)
 	if dst == nil {
@@ -103,7 +103,8 @@ func putText(c call, i, room int, s string) result {
 	return success
 }
 
-// uuid returns the device's UUID. Its text identifies the emulator, and its last bytes the device.
+// uuid returns the device's UUID. The text in it identifies the emulator, and the last bytes
+// identify the device.
 func (d *device) uuid() [16]byte {
 	var u [16]byte
 	copy(u[:], "purecuda-emu")
@@ -374,7 +375,7 @@ func cuCtxDisablePeerAccess(c call) result {
 	return success
 }
 
-// deviceMask returns a mask of the devices that a node runs on or whose memory it accesses.
+// deviceMask returns a mask of the devices on which a node runs or whose memory it accesses.
 func (e *Emulator) deviceMask(p nodeParams) (mask uint64) {
 	with := func(d *device) { mask |= 1 << d.ordinal }
 	switch n := p.(type) {
@@ -413,8 +414,8 @@ func (e *Emulator) nodeElsewhere(g *graph, home *device) *node {
 	return nil
 }
 
-// manyDevices rejects conditional bodies that use a device other than the condition's, as driver
-// 580 does.
+// manyDevices rejects conditional bodies that use a device other than the one of their condition,
+// as driver 580 does.
 func (e *Emulator) manyDevices(g *graph) *refusal {
 	for _, n := range g.nodes {
 		inner, ok := n.params.(nested)
@@ -434,7 +435,7 @@ func (e *Emulator) manyDevices(g *graph) *refusal {
 	return nil
 }
 
-// oneDevice rejects a graph for device launch that uses several devices.
+// oneDevice rejects a graph for device launch if it uses several devices.
 func (e *Emulator) oneDevice(g *graph) *refusal {
 	var first uint64
 	for _, n := range g.nodes {

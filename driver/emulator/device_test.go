@@ -185,7 +185,7 @@ func TestSeveralDevicesAndPeers(t *testing.T) {
 	r.ok(r.CuCtxEnablePeerAccess(r.ctx, 0))
 	r.want("again", r.CuCtxEnablePeerAccess(r.ctx, 0), cu.CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED)
 	r.ok(r.launch(r.kernel("add"), 0, p, 0, 1))
-	r.ok(r.CuCtxSynchronize()) // the running kernel needs the peer access
+	r.ok(r.CuCtxSynchronize()) // wait, because the running kernel needs the peer access
 	r.ok(r.CuCtxDisablePeerAccess(r.ctx))
 	r.want("again", r.CuCtxDisablePeerAccess(r.ctx), cu.CUDA_ERROR_PEER_ACCESS_NOT_ENABLED)
 }

@@ -8,20 +8,20 @@
 // Refused and docs/emulator-functions.md list these functions. docs/emulator-instructions.md lists
 // the instructions.
 //
-// The emulator is never selected implicitly. Only a program that calls New uses it, and the device's
-// name identifies it.
+// The emulator is never selected implicitly. A program must call New to use it, and the device's
+// name says that the device is emulated.
 //
 //	emu := emulator.New(emulator.Config{})
 //	defer emu.Close()
 //	d, err := driver.New(emu)
 //
 // A kernel that makes an invalid access fails as on a device. Findings reports the instruction, the
-// thread and the nearest allocation. Config.Check enables checks for races, uninitialized reads and
-// other errors. Schedules runs a program with different orders of blocks and warps. docs/emulator.md
-// shows each report.
+// thread and the nearest allocation. Config.Check enables checks for races, reads of uninitialized
+// memory and other errors. Schedules runs a program with different orders of blocks and warps.
+// docs/emulator.md shows each report.
 //
-// Profile and Stats count the work of the devices, and a CostModel simulates its duration. Package
-// cudatest provides all of this to tests.
+// Profile and Stats count the work that the devices do, and a CostModel simulates its duration.
+// Package cudatest provides all of this to tests.
 //
 // This package imports package loader, package ptx and the driver's raw types. It imports none of
 // the typed layers above them.

@@ -19,8 +19,8 @@ var graphEdgeFunctions = functions{
 	"cuGraphRemoveDependencies_v2":    {cuGraphRemoveDependenciesV2, afterInit},
 }
 
-// edgesAt reads an array of dependencies and, if dataArg is not negative, the array of their edge
-// data. All nodes must belong to the graph, and each may occur only once.
+// edgesAt reads an array of dependencies. If dataArg is not negative, it also reads the array with
+// their edge data. All nodes must belong to the graph, and none may occur twice.
 func edgesAt(c call, g *graph, nodesArg, dataArg, countArg int) ([]edge, result) {
 	n := int(c.Word(countArg))
 	if n == 0 {
@@ -79,8 +79,8 @@ func checkTarget(to nodeParams, deps ...edge) result {
 	return success
 }
 
-// edgeTable holds the parallel arrays in which a query returns edges. Without an array for edge
-// data, a query fails if any edge has data.
+// edgeTable holds the parallel arrays in which a query returns edges. If the caller passes no array
+// for edge data, a query fails if any edge has data.
 type edgeTable struct {
 	from, to []uintptr
 	data     []cu.CUgraphEdgeData
@@ -188,8 +188,7 @@ func cuGraphRemoveDependenciesV2(c call) result {
 	return changeEdges(c, 3, 4, (*graph).disconnect)
 }
 
-// changeEdges reads (graph, from, to, [data,] count) and applies change to
-// each pair.
+// changeEdges takes (graph, from, to, [data,] count) and applies change to each pair of nodes.
 func changeEdges(c call, dataArg, countArg int, change func(g *graph, from, to *node, data cu.CUgraphEdgeData) result) result {
 	g, r := graphAt(c, 0)
 	n := int(c.Word(countArg))

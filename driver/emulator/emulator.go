@@ -24,7 +24,7 @@ import (
 //
 // One mutex guards all of its state: handles, threads, queues and graphs. The mutex is released
 // during anything that takes time (executing, copying, compiling, waiting). Work in a stream starts
-// without the mutex and locks it only to access that state.
+// without the mutex. It locks the mutex only to access that state.
 type Emulator struct {
 	cfg   Config
 	procs map[string]loader.Proc
@@ -41,27 +41,27 @@ type Emulator struct {
 	devices        []*device
 	captures       map[*capture]struct{} // unfinished captures
 	graphAllocs    map[uint64]*allocNode // by address
-	reserved       map[uint64]uint64     // address ranges reserved by the program: size by address
-	keptAlive      map[uintptr]any       // arrays that must live as long as a handle, by handle
-	exports        []*Semaphore          // by handle; nil if consumed
-	texts          map[string]*byte      // C strings that the program received; they live as long as the emulator
+	reserved       map[uint64]uint64     // sizes of the address ranges that the program reserved, by address
+	keptAlive      map[uintptr]any       // arrays that must stay alive as long as a handle, by handle
+	exports        []*Semaphore          // by handle; nil once an import has consumed it
+	texts          map[string]*byte      // C strings that the program received; they stay valid as long as the emulator
 	reclaimed      []Leak                // objects that were destroyed with their context
-	hostBytes      uint64                // size of the page-locked memory
+	hostBytes      uint64                // total size of page-locked memory
 	callbacks      callback.Thread
 	profiles       profiles
 	hostTime       time.Duration // the host's simulated time
 	journal        journal
 	coredump       *coredump.Settings // core dump settings of the process
 	lastFault      string
-	faultOf        map[result]string // report of the last fault with each code
+	faultOf        map[result]string // the report of the last fault for each result code
 	pendingLog     []record
 	findings       findings
 	rounds         atomic.Uint64  // number of plans executed
-	hostKnows      order.Progress // the work that the host knows to have ended
+	hostKnows      order.Progress // work that the host knows to have ended
 	hostNodes      []*order.Task  // nodes of running graphs that the host knows to have been reached
-	leavingStreams []*stream      // destroyed streams that the host does not know to be idle
+	leavingStreams []*stream      // destroyed streams that may have work which the host does not know to have ended
 	retirements    uint64
-	signals        map[any]order.Progress // the work that precedes the last signal, by semaphore or word address
+	signals        map[any]order.Progress // the work that precedes the last signal, by semaphore or by the word's address
 	flights        []*flight              // for CheckHostMemory
 	writers        []writer               // for CheckHostMemory
 	madeAt         map[uintptr]*vm.Trace  // where each handle was created, for CheckLeaks
@@ -110,7 +110,7 @@ func New(cfg Config) *Emulator {
 	return e
 }
 
-// anEmulator describes an emulator in the errors of methods called on a nil or zero Emulator.
+// anEmulator describes an emulator in the errors from methods of a nil or zero Emulator.
 var anEmulator = absent.Kind{Name: "emulator", Make: "emulator.New", Code: cu.CUDA_ERROR_INVALID_VALUE}
 
 func (e *Emulator) exists() bool { return e != nil && e.procs != nil }
@@ -184,8 +184,8 @@ type Config struct {
 	DriverVersion int
 	// Log receives one record for each failed call, kernel fault, finding and rejected module. If
 	// it is nil, the records are discarded. The handler may query the emulator and call CUDA.
-	// Records about a kernel arrive while the kernel runs. A handler that waits for that kernel
-	// deadlocks.
+	// Records about a kernel arrive while the kernel is running, so a handler that waits for that
+	// kernel deadlocks.
 	Log *slog.Logger
 	// Stdout receives the output of kernels. If it is nil, kernels print to the program's standard
 	// output, as with a driver. io.Discard discards the output.
@@ -193,35 +193,37 @@ type Config struct {
 	// Workers is the maximum number of thread blocks that run concurrently. 0 means GOMAXPROCS. 1
 	// makes every execution deterministic.
 	Workers int
-	// Profile counts instructions by opcode and the transactions of memory accesses. See
+	// Profile counts instructions by opcode, and the memory transactions of accesses. See
 	// Emulator.Profile. Counting makes kernels several times slower.
 	Profile bool
 	// CostModel, if not nil, simulates the times of events. It counts instructions as Profile does.
 	CostModel *CostModel
-	// Seed, if not 0, permutes the order of thread blocks and warps. It also delays the
-	// asynchronous copies of kernels (cp.async and the like) until the kernel waits for them.
+	// Seed, if not 0, permutes the order of thread blocks and warps. It also delays asynchronous
+	// copies in kernels (cp.async and similar) until the kernel waits for them.
 	Seed uint64
 	// Limits restricts the use of the process's resources by modules and kernels. Set it if the
 	// program runs untrusted code.
 	Limits Limits
 	// ReuseAddresses assigns the address of freed memory to the next allocation of the same size
-	// (in units of 512 bytes), as drivers do. By default, each address is used only once. Every
-	// access to freed memory is then an error, even if a later allocation would otherwise hide it.
+	// (in units of 512 bytes), as drivers do. By default, each address is used only once, so that
+	// every access to freed memory is detected. With reused addresses, a later allocation can hide
+	// such an access.
 	ReuseAddresses bool
-	// RecoverFaults ends the fault of a device when its last context is destroyed, so that new
-	// contexts work. By default, a fault lasts as long as the emulator, as with driver 580. Use it
-	// to test programs that continue in a new context.
+	// RecoverFaults clears the fault of a device when its last context is destroyed, so that new
+	// contexts work. By default, a fault lasts as long as the emulator, just as it lasts as long as
+	// the process with driver 580. Use RecoverFaults to test programs that continue in a new
+	// context.
 	RecoverFaults bool
 	// Check is the set of optional checks. Emulator.Findings returns their results.
 	Check Check
 }
 
-// Limits are bounds in addition to LimitMemory. LimitMemory covers all device memory: allocations,
-// the variables of modules, the local and shared memory of running blocks, and the heap of malloc
-// in kernels. The stack of one thread is 512 KiB, as on devices.
+// Limits are additional to LimitMemory. LimitMemory covers all device memory: allocations, module
+// variables, the local and shared memory of running blocks, and the heap for malloc in kernels. The
+// stack of one thread is limited to 512 KiB, as on devices.
 type Limits struct {
 	// Variables is the maximum number of variables that a module may declare with parameterized
-	// names such as x<100>. 0 means 1,048,576. A module with more fails to load with
+	// names such as x<100>. 0 means 1,048,576. A module with more variables fails to load with
 	// CUDA_ERROR_OUT_OF_MEMORY.
 	Variables int
 	// HostMemory is the maximum amount of page-locked memory at any time. 0 means 64 GiB.
@@ -229,11 +231,11 @@ type Limits struct {
 	HostMemory uint64
 	// KernelTime is how long one kernel may run. A slower kernel fails with
 	// CUDA_ERROR_LAUNCH_TIMEOUT, as on a device that drives a display, and the error contains the
-	// kernel's current line. 0 means no limit. Without a limit, closing an object that an endless
-	// kernel uses waits forever, and only Emulator.Close ends the kernel.
+	// kernel's current line. 0 means no limit. Without a limit, an endless kernel ends only when
+	// Emulator.Close is called, and closing an object that it uses blocks forever.
 	KernelTime time.Duration
-	// Print is how many bytes all kernels together may print. Further output is discarded. 0 means
-	// no limit, as with a driver.
+	// Print is the maximum number of bytes that all kernels together may print. Further output is
+	// discarded. 0 means no limit, as with a driver.
 	Print int64
 }
 
@@ -282,7 +284,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// limitedWriter writes up to a total number of bytes. Further writes fail.
+// limitedWriter writes up to a total number of bytes. After that, writes fail.
 type limitedWriter struct {
 	mu   sync.Mutex
 	w    io.Writer
@@ -331,7 +333,7 @@ func (e *Emulator) forget(h uintptr) {
 	delete(e.madeAt, h)
 }
 
-// keepAlive keeps an array that the program received alive until the handle is forgotten.
+// keepAlive keeps an array that the program received alive as long as the handle is registered.
 func (e *Emulator) keepAlive(h uintptr, array any) { e.keptAlive[h] = array }
 
 // find returns the object with handle h, or nil if there is none of type T.
@@ -340,11 +342,11 @@ func find[T any](e *Emulator, h uintptr) *T {
 	return p
 }
 
-// handleAt returns the object whose handle is argument i, or nil if there is none of type T.
+// handleAt returns the object whose handle is argument i. If there is none of type T, it returns
+// nil.
 func handleAt[T any](c call, i int) *T { return find[T](c.e, c.Word(i)) }
 
-// objectAt is like handleAt, but for callers that require an object. It returns
-// CUDA_ERROR_INVALID_HANDLE if there is none.
+// objectAt is like handleAt, but returns CUDA_ERROR_INVALID_HANDLE if there is no such object.
 func objectAt[T any](c call, i int) (*T, result) {
 	if o := handleAt[T](c, i); o != nil {
 		return o, success
@@ -364,7 +366,7 @@ type thread struct {
 	id       uint64
 	stack    []*cudaContext
 	mode     cu.CUstreamCaptureMode // the default, 0, is GLOBAL
-	callback bool                   // this thread runs host functions and may not call CUDA
+	callback bool                   // this thread runs host functions, which must not call CUDA
 }
 
 func (e *Emulator) thread() *thread {

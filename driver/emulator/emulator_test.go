@@ -182,7 +182,7 @@ func work(d *driver.Driver, s cu.CUstream, add cu.CUfunction, v uint32) error {
 	return err
 }
 
-// journalData has an address that never changes.
+// journalData is a variable because its address must never change.
 var journalData byte
 
 func journalRig(t *testing.T) *rig {
@@ -224,7 +224,7 @@ func TestTheJournalTellsOfEachFailure(t *testing.T) {
 	}
 	r.ok(r.CuLogsUnregisterCallback(h))
 	r.want("nowhere", r.CuMemAlloc(nil, 4), cu.CUDA_ERROR_INVALID_VALUE)
-	r.ok(r.CuLaunchHostFunc(0, cu.CUhostFn(fn), nil)) // it runs after all callbacks queued earlier
+	r.ok(r.CuLaunchHostFunc(0, cu.CUhostFn(fn), nil)) // runs after all callbacks queued earlier
 	if got := <-told; got != 0 {
 		t.Errorf("told with %#x after the end", got)
 	}
@@ -306,8 +306,8 @@ func (h *asking) Handle(context.Context, slog.Record) error {
 	return nil
 }
 
-// askingRig returns a rig whose log handler calls every query function and makes a copy. A deadlock
-// in the handler makes the test hang.
+// askingRig returns a rig whose log handler calls every query function and makes a copy. If the
+// handler deadlocks, the test hangs.
 func askingRig(t *testing.T, check emulator.Check, told *atomic.Int32) *rig {
 	t.Helper()
 	h := &asking{}
@@ -320,7 +320,7 @@ func askingRig(t *testing.T, check emulator.Check, told *atomic.Int32) *rig {
 		told.Add(1)
 		r.emu.Findings()
 		r.emu.Leaks()
-		if !asks.CompareAndSwap(false, true) { // a nested call: the copy below may fail, which calls the handler again
+		if !asks.CompareAndSwap(false, true) { // a nested call: the copy below may fail, which calls this handler again
 			return
 		}
 		defer asks.Store(false)
@@ -328,7 +328,7 @@ func askingRig(t *testing.T, check emulator.Check, told *atomic.Int32) *rig {
 		defer runtime.UnlockOSThread()
 		var old cu.CUcontext
 		if r.CuCtxGetCurrent(&old) != nil || r.CuCtxSetCurrent(r.ctx) != nil {
-			return // the handler runs on the thread of host functions, or after Close
+			return // the handler is running on the thread for host functions, or after Close
 		}
 		r.CuMemcpyHtoDAsync(to, unsafe.Pointer(&from[0]), 4, s)
 		r.CuStreamSynchronize(s)

@@ -12,13 +12,13 @@ type event struct {
 	handle   uintptr
 	ctx      *cudaContext
 	flags    uint32
-	recorded *recordedPoint // nil if never recorded
-	captured *capturedPoint // nil unless a capture recorded the event last
+	recorded *recordedPoint // nil if the event was never recorded
+	captured *capturedPoint // nil unless the event's last record was captured
 }
 
 type recordedPoint struct {
 	dependency
-	at time.Duration // set when the stream reaches the point
+	at time.Duration // time at which the stream reached the point; set at that moment
 }
 
 // capturedPoint is the point in a capturing stream where an event was recorded: the stream's
@@ -68,7 +68,7 @@ func cuEventDestroy(c call) result {
 	return ev.ctx.dev.fault
 }
 
-// eventAt returns the event passed as argument i. It fails unless the event's context is usable.
+// eventAt returns the event passed as argument i. If the event's context is not usable, it fails.
 func eventAt(c call, i int) (*event, result) {
 	ev := handleAt[event](c, i)
 	if ev == nil {
@@ -115,7 +115,7 @@ func (ev *event) record(s *stream) {
 	m.dependency = s.enqueue((*recordOp)(m))
 }
 
-// recordOp is the operation that stores the time at which the stream reaches the event.
+// recordOp is the operation that stores the time when the stream reaches the event.
 type recordOp recordedPoint
 
 func (m *recordOp) run(x *execution) result {
@@ -124,7 +124,7 @@ func (m *recordOp) run(x *execution) result {
 	return m.locked(x)
 }
 
-// locked implements run for callers that hold the emulator's lock.
+// locked is like run, but the caller must hold the emulator's lock.
 func (m *recordOp) locked(x *execution) result {
 	m.at = x.time()
 	return success
@@ -137,7 +137,7 @@ func (ev *event) reached() bool { return ev.recorded == nil || ev.recorded.met()
 // was recorded in an active capture, observable invalidates the capture.
 func (ev *event) observable(c call) result {
 	if ev.captured != nil && ev.captured.cap.over {
-		return errInvalidValue // never recorded outside of the capture
+		return errInvalidValue // never recorded outside the capture
 	}
 	if ev.captured != nil {
 		return ev.captured.cap.invalidate(errCapturedEvent)
@@ -298,8 +298,8 @@ func (*eventRecordNode) kind() cu.CUgraphNodeType { return cu.CU_GRAPH_NODE_TYPE
 func (*eventWaitNode) kind() cu.CUgraphNodeType { return cu.CU_GRAPH_NODE_TYPE_WAIT_EVENT }
 
 // run records the event for the running launch. A wait for the event returns only when the whole
-// launch has ended: later than on a device, but never earlier. The recorded time is the time at
-// which the node runs.
+// launch has ended. That is later than on a device, but never earlier. The recorded time is the
+// time at which the node runs.
 func (n *eventRecordNode) run(x *execution) result {
 	x.e.mu.Lock()
 	defer x.e.mu.Unlock()

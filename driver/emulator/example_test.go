@@ -34,8 +34,8 @@ const doubling = `.version 7.0
 }
 `
 
-// demo is the state of a program: a buffer of 64 numbers, and a kernel that doubles the first n of
-// them.
+// demo is the state of an example program: a buffer of 64 numbers, and a kernel that doubles the
+// first n of them.
 type demo struct {
 	d      *driver.Driver
 	c      *driver.Context
@@ -83,7 +83,7 @@ func (p demo) close() {
 	}
 }
 
-// To run the same program on a GPU, pass the library of driver.SystemLibrary instead of the
+// To run the same program on a GPU, pass the result of driver.SystemLibrary instead of the
 // emulator.
 func ExampleNew() {
 	emu := emulator.New(emulator.Config{ComputeCapability: [2]int{8, 0}, Multiprocessors: 108})
@@ -103,12 +103,12 @@ func ExampleNew() {
 	// Output: purecuda emulator (sm_80) 42 42
 }
 
-// A kernel that writes outside of its memory fails as on a device. The emulator reports the
+// A kernel that accesses memory outside its buffer fails as on a device. The emulator reports the
 // faulting access.
 func ExampleEmulator_LastFault() {
 	emu := emulator.New(emulator.Config{})
 	defer emu.Close()
-	p, err := open(emu, 65) // one number more than the buffer contains
+	p, err := open(emu, 65) // one element more than the buffer has
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -180,7 +180,7 @@ func ExampleCostModel() {
 	// 6µs
 }
 
-// A Semaphore is the external side of a semaphore that a program imports from another API.
+// A Semaphore represents a semaphore that was created by another API and imported into the program.
 func ExampleSemaphore() {
 	emu := emulator.New(emulator.Config{})
 	defer emu.Close()

@@ -11,28 +11,28 @@ type exec struct {
 	e      *Emulator
 	handle uintptr
 	ctx    *cudaContext
-	source *graph // the original graph; its nodes identify the steps
+	source *graph // the original graph, whose nodes identify the steps
 	flags  uint64
 	plan   *plan
-	last   dependency // the last launch, which the next launch runs after
+	last   dependency // the last launch; the next launch runs after it
 	users  map[*userObject]int
-	lone   *graph // source, if it may have only one executable graph
+	lone   *graph // the source graph, if it may have only one executable graph
 	conds  map[uintptr]*condition
 }
 
-// plan is the executable form of a graph. It is changed only while no launch uses it. Otherwise a
-// changed copy replaces it, so queued launches run as they were submitted.
+// plan is the executable form of a graph. It is changed only while no launch uses it. Otherwise, a
+// changed copy replaces it, so that queued launches run as they were when submitted.
 type plan struct {
 	steps    []step
-	index    map[*node]int // index of the step of each node
+	index    map[*node]int // each node's index in steps
 	inFlight int
 }
 
 // step is a node in a plan. A plan's steps are in topological order.
 type step struct {
-	node     *node // identifies the step; its current parameters are not used
+	node     *node // identifies the step; the node's current parameters are not used
 	params   nodeParams
-	deps     []stepEdge // in the order of the node's edges
+	deps     []stepEdge // in the same order as the node's edges
 	disabled bool
 	inner    []*plan // the plans of a child or conditional node
 }
@@ -155,8 +155,8 @@ func (c call) instantiate(g *graph, flags uint64) (*exec, *refusal) {
 	return x, nil
 }
 
-// deviceHandle returns the value of %current_graph_exec in the graph's kernels: the handle if the
-// executable graph permits device launch, or 0.
+// deviceHandle returns the value that the graph's kernels read from %current_graph_exec: the handle
+// if the executable graph permits device launch, and otherwise 0.
 func (x *exec) deviceHandle() uint64 {
 	if x.flags&uint64(cu.CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) == 0 {
 		return 0
@@ -177,7 +177,7 @@ func cuGraphExecGetFlags(c call) result {
 	if r != success {
 		return r
 	}
-	// Driver 580 returns only these two flags.
+	// Driver 580 returns only these two of the flags.
 	const kept = cu.CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | cu.CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH
 	return put(c, 1, x.flags&uint64(kept))
 }
@@ -195,7 +195,7 @@ func (x *exec) destroy() {
 	x.e.forget(x.handle)
 }
 
-// after calls f once the last launch has ended.
+// after calls f when the last launch has ended.
 func (x *exec) after(f func()) {
 	if x.last.s == nil || x.last.met() {
 		f()
@@ -225,7 +225,7 @@ func cuGraphExecDestroy(c call) result {
 	return success
 }
 
-// cuGraphUpload only checks its arguments, because launches need no upload.
+// cuGraphUpload only checks its arguments, because emulated launches need no upload.
 func cuGraphUpload(c call) result {
 	_, r := execAt(c, 0)
 	if r != success {

@@ -12,13 +12,12 @@ import (
 	"github.com/purecuda/cuda/internal/absent"
 )
 
-// Semaphore is the external side of an imported semaphore. It stands for a semaphore of another
-// API, such as Vulkan or Direct3D, so that programs that import semaphores can be tested without
-// that API.
+// Semaphore represents a semaphore that was created by another API, such as Vulkan or Direct3D.
+// With it, programs that import semaphores can be tested without that API.
 //
 // A binary semaphore (opaque handles) is signalled or not signalled, and a wait resets it. A
-// timeline semaphore or fence has a value that only grows, and a wait returns once it reaches the
-// requested value.
+// timeline semaphore or fence has a value that only grows, and a wait returns once the value has
+// reached the requested one.
 type Semaphore struct {
 	kind  cu.CUexternalSemaphoreHandleType
 	e     *Emulator
@@ -26,7 +25,7 @@ type Semaphore struct {
 	value uint64
 }
 
-// NewSemaphore creates a semaphore that a program can import by a handle of the given type. It
+// NewSemaphore creates a semaphore that a program can import through a handle of the given type. It
 // supports file descriptors and NT handles (both opaque and timeline), and Direct3D 12 fences. For
 // other types, it returns an error.
 func (e *Emulator) NewSemaphore(kind cu.CUexternalSemaphoreHandleType) (*Semaphore, error) {
@@ -39,8 +38,8 @@ func (e *Emulator) NewSemaphore(kind cu.CUexternalSemaphoreHandleType) (*Semapho
 	return &Semaphore{kind: kind, e: e}, nil
 }
 
-// semaphoreKind reports whether the emulator supports a handle type, and whether the semaphore is a
-// timeline.
+// semaphoreKind reports whether the emulator supports a handle type, and whether that type is for
+// timeline semaphores.
 func semaphoreKind(kind cu.CUexternalSemaphoreHandleType) (timeline, ok bool) {
 	switch kind {
 	case cu.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD,
@@ -54,11 +53,11 @@ func semaphoreKind(kind cu.CUexternalSemaphoreHandleType) (timeline, ok bool) {
 	return false, false
 }
 
-// firstExport is the number of the first exported semaphore. It is larger than the file descriptors
-// and NT handles of a process.
+// firstExport is the handle of the first exported semaphore. It is larger than the file descriptors
+// and NT handles that a process has.
 const firstExport = 0x40000000
 
-// aSemaphore describes a semaphore in the errors of methods called on a nil or zero Semaphore.
+// aSemaphore describes a semaphore in the errors from methods of a nil or zero Semaphore.
 var aSemaphore = absent.Kind{Name: "semaphore", Make: "Emulator.NewSemaphore", Code: cu.CUDA_ERROR_INVALID_VALUE}
 
 // Export returns a handle with which the program can import the semaphore: a file descriptor or an
@@ -86,8 +85,8 @@ func (s *Semaphore) Value() uint64 {
 	return s.value
 }
 
-// Signal signals the semaphore. For a timeline, it raises the value to the given one but never
-// lowers it.
+// Signal signals the semaphore. It raises a timeline semaphore to the given value, but never lowers
+// it.
 func (s *Semaphore) Signal(value uint64) {
 	if s == nil || s.e == nil {
 		return
@@ -101,7 +100,7 @@ func (s *Semaphore) Signal(value uint64) {
 	s.value = max(s.value, value)
 }
 
-// Wait waits for the semaphore as the device does. It returns the error of ctx if ctx ends first.
+// Wait waits for the semaphore as the device does. If ctx ends first, Wait returns its error.
 func (s *Semaphore) Wait(ctx context.Context, value uint64) error {
 	if s == nil || s.e == nil {
 		return aSemaphore.Error(s == nil)
@@ -115,8 +114,8 @@ func (s *Semaphore) Wait(ctx context.Context, value uint64) error {
 	return nil
 }
 
-// tryWait reports whether a binary semaphore is signalled, or a timeline has reached the value. It
-// resets a binary semaphore.
+// tryWait reports whether a binary semaphore is signalled, or a timeline semaphore has reached the
+// value. It resets a binary semaphore.
 func (s *Semaphore) tryWait(value uint64) bool {
 	timeline, _ := semaphoreKind(s.kind)
 	s.mu.Lock()
@@ -215,7 +214,7 @@ func cuDestroyExternalSemaphore(c call) result {
 }
 
 // semNode signals external semaphores or waits for them, in a stream or as a graph node. P is
-// CUDA's struct of parameters for one semaphore.
+// CUDA's parameter struct for one semaphore.
 type semNode[P any] struct {
 	sems   []*extSem
 	params []P
@@ -293,7 +292,7 @@ func (e *Emulator) waitFrom(p *waitNodeArgs) (*semWaitNode, result) {
 	return n, n.read(e, p.ExtSemArray, p.ParamsArray, p.NumExtSems)
 }
 
-// The stream functions read (semaphores, parameters, count, stream).
+// The functions for streams take (semaphores, parameters, count, stream).
 
 func cuSignalExternalSemaphoresAsync(c call) result {
 	s, r := streamAt(c, 3)

@@ -22,13 +22,13 @@ var fillFunctions = functions{
 	"cuMemsetD2D32Async": {func(c call) result { return fill2DLater(c, 4) }, afterInit},
 }
 
-// fillOp writes an element of 1, 2 or 4 bytes to every position of a rectangle. It is also the
+// fillOp writes an element of 1, 2 or 4 bytes to every position in a rectangle. It is also the
 // operation of a memset node.
 type fillOp struct {
 	addr, pitch   uint64
 	value         uint32
 	element       uint64 // in bytes
-	width, height uint64 // in elements and in rows
+	width, height uint64 // in elements and rows
 }
 
 func (op *fillOp) shape() result {
@@ -39,7 +39,7 @@ func (op *fillOp) shape() result {
 	return success
 }
 
-// check returns an error for a fill that a driver rejects during the call.
+// check returns an error if a driver would reject the fill during the call.
 func (op *fillOp) check(e *Emulator) result {
 	if r := op.shape(); r != success || op.width*op.height == 0 {
 		return r
@@ -69,7 +69,7 @@ func (op *fillOp) run(x *execution) result {
 	return success
 }
 
-// fillArgs reads (dst, value, count), and fill2DArgs reads (dst, pitch, value, width, height).
+// fillArgs takes (dst, value, count), and fill2DArgs takes (dst, pitch, value, width, height).
 func fillArgs(c call, element uint64) *fillOp {
 	n := c.Uint64(2)
 	return &fillOp{addr: c.Uint64(0), pitch: n * element, value: c.Uint32(1), element: element, width: n, height: 1}

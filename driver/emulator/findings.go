@@ -12,24 +12,24 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// Finding is an error in a program: an error that ended a kernel or a copy, or one that a check of
-// Config.Check detected.
+// Finding is an error in a program. It either ended a kernel or a copy, or was detected by one of
+// the checks in Config.Check.
 type Finding struct {
 	Kind   string // "illegal address", "data race", "leak", ...
 	Report string // the complete report, on one line
-	Fatal  bool   // ended the kernel or the copy and left a sticky error
-	// At is the program's call stack, innermost call first, where it submitted the work or created
-	// the object. It is empty unless Config.Check is set.
+	Fatal  bool   // the error ended the kernel or the copy and left a sticky error
+	// At is the call stack, innermost call first, at which the program submitted the work or
+	// created the object. It is empty unless Config.Check is set.
 	At string
 
-	// The following fields are zero in findings outside of kernels.
+	// The following fields are zero in findings that are not about a kernel.
 	Kernel string
 	File   string // name of the module
 	Line   int    // line in the PTX text, from 1
-	// Source is "file.cu:12" if the PTX has .loc directives. If the code is of an inlined function,
-	// ", inlined at file.cu:30" follows, once for each call.
+	// Source is "file.cu:12" if the PTX has .loc directives. If the code belongs to an inlined
+	// function, ", inlined at file.cu:30" follows, once for each call.
 	Source  string
-	Instr   string // text of the instruction's line
+	Instr   string // text of the PTX line that contains the instruction
 	Block   [3]uint32
 	Thread  [3]uint32
 	Address uint64
@@ -41,7 +41,7 @@ type Finding struct {
 // String returns the report.
 func (f Finding) String() string { return f.Report }
 
-// The kinds of findings outside of kernels.
+// The kinds of findings that are not about a kernel.
 const (
 	kindRace     = "data race"
 	kindHost     = "host access during a copy"
@@ -58,7 +58,7 @@ type findings struct {
 }
 
 // Findings returns all findings so far, in order of detection. Each place in a program is reported
-// once per kind, but fatal findings are all reported.
+// only once per kind, except that all fatal findings are reported.
 func (e *Emulator) Findings() []Finding {
 	if e == nil {
 		return nil
@@ -92,17 +92,17 @@ func (e *Emulator) find(key string, f Finding) {
 	}
 }
 
-// plain returns the key of a finding outside of kernels, and the finding.
+// plain returns the key and the Finding for a finding that is not about a kernel.
 func plain(kind, key, report, made string) (string, Finding) {
 	return kind + key, Finding{Kind: kind, Report: kind + ": " + report, At: made}
 }
 
-// findPlain stores and logs a finding outside of kernels. The caller must not hold a lock.
+// findPlain stores and logs a finding that is not about a kernel. The caller must not hold a lock.
 func (e *Emulator) findPlain(kind, key, report, made string) {
 	e.find(plain(kind, key, report, made))
 }
 
-// findLocked is like findPlain, but for callers that hold the emulator's lock.
+// findLocked is like findPlain, but the caller must hold the emulator's lock.
 func (e *Emulator) findLocked(kind, key, report, made string) {
 	key, f := plain(kind, key, report, made)
 	if e.findings.add(key, f) {
@@ -130,7 +130,7 @@ func findingOf(f *vm.Fault, fatal bool) Finding {
 	}
 }
 
-// findFatal stores an error that ended a kernel or a copy. Its number n is its key, so such errors
+// findFatal stores an error that ended a kernel or a copy. The key is the number n, so such errors
 // are never duplicates.
 func (e *Emulator) findFatal(n uint64, f Finding) {
 	f.Fatal = true
@@ -151,26 +151,26 @@ const (
 	// exited. It also finds barriers that the threads of one warp reach at different instructions.
 	CheckBarriers Check = 1 << iota
 	// CheckSharedRaces finds pairs of accesses to shared memory that no barrier orders, where at
-	// least one access is a write. It assumes that atomic and volatile accesses order the whole
-	// block, so it misses races across them.
+	// least one access is a write. It assumes that an atomic or volatile access orders the whole
+	// block, so it misses races between accesses before and after it.
 	CheckSharedRaces
 	// CheckGlobalRaces finds unordered accesses to global memory. The accesses may be made by
-	// threads, warps and blocks of a launch, by launches and copies in different streams, or by
-	// nodes of a graph. A fence followed by an atomic or volatile access orders one block before
-	// another whose atomic or volatile access reads the value. Events, the rules of the legacy
-	// stream, and the host's waits order streams.
+	// threads, warps and blocks in one launch, by launches and copies in different streams, or by
+	// nodes in a graph. A fence followed by an atomic or volatile access orders one block before
+	// another block whose atomic or volatile access reads the value. Events, the rules for the
+	// legacy stream and waits on the host order streams.
 	CheckGlobalRaces
 	// CheckUninitialized finds reads of shared, local and device memory that was never written.
 	CheckUninitialized
 	// CheckHostMemory finds page-locked memory that the host writes while an asynchronous copy from
-	// or to it is in flight. It compares contents, so it detects neither reads nor writes of the
-	// same values. It skips memory that other copies, fills and graphs may write, and memory that a
-	// kernel's arguments point to. When a stream operation such as cuStreamWriteValue32 writes to
-	// page-locked memory, the check ends for the copies before it, because the host may poll that
-	// word. A word that a kernel writes does not have this effect.
+	// or to it is in flight. It compares contents, so it cannot detect reads, or writes that do not
+	// change the contents. It skips memory that other copies, fills and graphs may write, and
+	// memory that a kernel's arguments point to. When a stream operation such as
+	// cuStreamWriteValue32 writes to page-locked memory, the check ends for the copies before it,
+	// because the host may poll that word. A word that a kernel writes does not have this effect.
 	CheckHostMemory
-	// CheckGraphPointers finds copy nodes that refer to pageable host memory. A graph accesses that
-	// memory at each launch, long after the call that passed the pointer.
+	// CheckGraphPointers finds copy nodes that refer to pageable host memory. A graph accesses such
+	// memory at each launch, long after the call that passed the pointer has returned.
 	CheckGraphPointers
 	// CheckLeaks records where each object was created, and reports a finding for each object that
 	// is still open when the emulator is closed.
@@ -219,14 +219,14 @@ func (x *execution) noteFault(f Finding, code result) result {
 	return code
 }
 
-// noteMissing is like noteFault, but for a copy or a fill whose memory did not exist when it ran.
+// noteMissing is like noteFault, but for a copy or fill whose memory did not exist when it ran.
 func (x *execution) noteMissing(what string, addr uint64) result {
 	return x.noteFault(Finding{Kind: kindCopy, Report: what + ": " + x.e.mem.Nearest(addr), Address: addr}, errIllegalAddress)
 }
 
-// LastFault returns the report of the last kernel or copy that failed. For a kernel, it names the
-// kernel, the PTX line, the block, the thread, the address and the nearest allocation. It is empty
-// if nothing failed.
+// LastFault returns the report on the last kernel or copy that failed. For a kernel, it names the
+// kernel, the PTX line, the block, the thread, the address and the nearest allocation. If nothing
+// has failed, LastFault returns "".
 func (e *Emulator) LastFault() string {
 	if e == nil {
 		return ""
@@ -236,8 +236,8 @@ func (e *Emulator) LastFault() string {
 	return e.lastFault
 }
 
-// Explain returns the report of the last kernel or copy that failed with the given code. It is
-// empty if none did. Package driver adds it to its errors.
+// Explain returns the report on the last kernel or copy that failed with the given code, or "" if
+// none did. Package driver adds it to its errors.
 func (e *Emulator) Explain(code cu.CUresult) string {
 	if e == nil {
 		return ""
@@ -258,15 +258,15 @@ func (x *execution) reportCopyFault(op *copyOp) result {
 	return errIllegalAddress
 }
 
-// Leak is an object that a program created and did not release.
+// Leak is an object that a program created but did not release.
 type Leak struct {
 	Kind    string  // "stream", "memory", ...
-	Handle  uintptr // 0 if the object is memory
+	Handle  uintptr // the object's handle; 0 for memory
 	Address uint64  // only for memory
 	Size    uint64  // only for memory
 	MadeBy  string  // the function that allocated the memory
-	By      string  // the call that destroyed the object with its context; empty if the object is still open
-	At      string  // the program's call stack at creation; for handles only with CheckLeaks
+	By      string  // the call that destroyed the object together with its context; "" if it is still open
+	At      string  // the program's call stack when it created the object; for handles, recorded only with CheckLeaks
 }
 
 // String describes the leaked object and how it was created.
@@ -302,7 +302,7 @@ func (e *Emulator) Leaks() []Leak {
 	return e.leaks()
 }
 
-// leaks is like Leaks, but for callers that hold the lock.
+// leaks is like Leaks, but the caller must hold the lock.
 func (e *Emulator) leaks() []Leak {
 	leaks := slices.Clone(e.reclaimed)
 	for h, object := range e.handles {
@@ -357,8 +357,8 @@ func (e *Emulator) findLeaks() {
 	}
 }
 
-// leakKind returns the name of an object that the program must release, or "" for a part of another
-// object.
+// leakKind returns the kind of an object that the program must release. It returns "" for an object
+// that is a part of another.
 func leakKind(object any) string {
 	switch o := object.(type) {
 	case *cudaContext:
@@ -402,14 +402,14 @@ func leakKind(object any) string {
 	return ""
 }
 
-// ScheduleError is the failure of a program under one schedule. An emulator with that Seed and one
-// worker repeats the failure.
+// ScheduleError is a program's failure under one schedule. An emulator with this Seed and one
+// worker reproduces the failure.
 type ScheduleError struct {
 	Seed uint64
 	Err  error
 }
 
-// Error returns a message with the configuration that repeats the failure.
+// Error returns a message that includes the configuration that reproduces the failure.
 func (e *ScheduleError) Error() string {
 	if e == nil {
 		return "no schedule failed"
@@ -426,12 +426,12 @@ func (e *ScheduleError) Unwrap() error {
 }
 
 // Schedules runs a program on n emulators, each with a different order of blocks and warps: first
-// the usual order, then the orders of the seeds 1 to n-1. It stops at the first failure and returns
-// a *ScheduleError. A failure is the program's own error or a finding of cfg.Check. Each emulator
-// is closed after its run, so CheckLeaks adds leaks to the findings.
+// the usual order, then the orders for seeds 1 to n-1. It stops at the first failure and returns a
+// *ScheduleError. A failure is an error returned by the program, or a finding of cfg.Check. Each
+// emulator is closed after its run, so CheckLeaks adds leaks to the findings.
 //
 // A program whose result depends on the order fails only for some seeds. The seed in the error
-// repeats the failure.
+// reproduces the failure.
 func Schedules(n int, cfg Config, run func(*Emulator) error) error {
 	if run == nil {
 		return fmt.Errorf("no program to run: %w", cu.CUDA_ERROR_INVALID_VALUE)

@@ -15,8 +15,8 @@ import (
 )
 
 // A flight begins when an asynchronous copy from or to page-locked memory is submitted. It lasts
-// until the host has made sure that the copy has ended. During a flight, the host must not write
-// that memory.
+// until the host has made sure that the copy has ended. The host must not write that memory during
+// a flight.
 
 // flight is one side of a copy in flight, with the contents that the memory had when the device
 // last accessed it. The emulator's lock guards all fields. A copy runs without that lock and holds
@@ -25,24 +25,24 @@ type flight struct {
 	dependency
 	addr   uint64
 	size   uint64
-	target bool // the copy writes the memory
+	target bool // whether the copy writes the memory
 	made   *vm.Trace
 
 	mu          sync.Mutex
 	live        []byte
 	expected    []byte
-	valid       bool // expected is valid
-	overwritten bool // other work writes the memory, so its contents are not checked
+	valid       bool // whether expected is valid
+	overwritten bool // set if other work writes the memory, so that its contents cannot be checked
 }
 
-// writer is work that may write page-locked memory.
+// writer is work that may write to page-locked memory.
 type writer struct {
 	dependency
 	addr, size uint64
 }
 
-// beginFlights records the memory that newly submitted work may write. If the work is a copy, it
-// also begins the copy's flights.
+// beginFlights records the memory that newly submitted work may write. If that work is a copy,
+// beginFlights also begins the copy's flights.
 func (e *Emulator) beginFlights(last dependency, op operation) {
 	e.writers = slices.DeleteFunc(e.writers, func(w writer) bool { return w.met() })
 	e.writes(last, op)
@@ -104,7 +104,7 @@ func (e *Emulator) writes(last dependency, op operation) {
 	case *graphRun:
 		op.plan.each(func(n nodeParams) { e.writes(last, n) })
 	case *hostNode, *streamCallback:
-		// Earlier copies have ended when the host function begins, so it only affects later copies.
+		// Earlier copies have ended when the host function begins, so it affects only later copies.
 		e.writers = append(e.writers, writer{last, 0, math.MaxUint64})
 	}
 }
@@ -138,8 +138,8 @@ func (e *Emulator) unfinished(f *flight) bool {
 
 func (f *flight) keep() { f.expected, f.valid = append(f.expected[:0], f.live...), true }
 
-// changed returns the index of the first byte that the host has changed, or -1 if there is none or
-// the memory is not checked. It returns an index at most once.
+// changed returns the index of the first byte that the host has changed. It returns -1 if there is
+// none, if the memory is not checked, or if it has already returned an index.
 func (f *flight) changed() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -154,8 +154,8 @@ func (f *flight) changed() int {
 	return at
 }
 
-// checkFlight reports a finding if the memory does not have its expected contents. The caller holds
-// the emulator's lock.
+// checkFlight reports a finding if the memory does not have its expected contents. The caller must
+// hold the emulator's lock.
 func (e *Emulator) checkFlight(f *flight) {
 	at := f.changed()
 	if at < 0 {
@@ -186,9 +186,9 @@ func (op *copyOp) move(e *Emulator) bool {
 	return transfer.Copy(e.mem, &op.dst, &op.src, op.extent)
 }
 
-// beginCopy checks the memory of a copy that is about to run. It locks the flights, so that no
-// other goroutine checks them during the copy. It runs directly before the copy, because only then
-// are the results of earlier work visible.
+// beginCopy checks the memory of a copy just before the copy runs, because only then are the
+// results of earlier work visible. It locks the flights, so that no other goroutine checks them
+// during the copy.
 func (e *Emulator) beginCopy(flights []*flight) {
 	e.mu.Lock()
 	for _, f := range flights {
@@ -224,7 +224,7 @@ func (e *Emulator) dropFlights(addr, size uint64) {
 	e.flights = slices.DeleteFunc(e.flights, func(f *flight) bool { return f.overlaps(addr, size) })
 }
 
-// checkPointers reports copy nodes with pageable memory in a graph that is being launched.
+// checkPointers reports copy nodes that use pageable memory in a graph that is being launched.
 func (e *Emulator) checkPointers(p *plan) {
 	if !e.checks(CheckGraphPointers) {
 		return

@@ -14,9 +14,9 @@ type kernelFunc struct {
 	handle uintptr
 	mod    *module
 	code   *vm.Kernel
-	known  bool // ready has set Function
+	known  bool // set once ready has set Function
 	launch.Function
-	old *oldLaunch // state of the launch functions from before CUDA 4.0; nil until used
+	old *oldLaunch // state of the launch functions that preceded CUDA 4.0; nil until used
 }
 
 func newKernelFunc(m *module, k *vm.Kernel) *kernelFunc {
@@ -34,7 +34,7 @@ func (f *kernelFunc) ready() *kernelFunc {
 	var info vm.Attributes
 	f.mod.ctx.e.unlocked(func() { info = f.code.Attributes() })
 	if f.known {
-		return f // another thread has read them and may have changed a setting
+		return f // another thread has already read them, and may have changed a setting since
 	}
 	e := f.mod.ctx.e
 	f.known, f.Function = true, launch.New(f.code, info, e.spec(), e.cfg.LimitMemory)
@@ -69,7 +69,7 @@ var kernelFunctions = functions{
 	"cuFuncLoad":               {cuFuncLoad, current},
 }
 
-// getAttribute returns a driver function that reads (value *, attribute, function).
+// getAttribute returns a driver function that takes (value *, attribute, function).
 func getAttribute(lookup func(c call, i int) (*kernelFunc, result)) func(call) result {
 	return func(c call) result {
 		f, r := lookup(c, 2)

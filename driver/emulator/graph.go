@@ -9,23 +9,23 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// graph is a CUDA graph: a graph that the program created, the graph of a child node, or a body of
-// a conditional node.
+// graph is a CUDA graph. The program created it, or it belongs to a child node or is a body of a
+// conditional node.
 type graph struct {
 	e         *Emulator
 	handle    uintptr
 	nodes     []*node // in the order of creation
 	parent    *node   // the child or conditional node that contains the graph, or nil
-	moved     bool    // moved into parent, not copied
+	moved     bool    // set if the graph was moved into parent rather than copied
 	capturing bool
-	origin    *graph // the graph that it is a clone of, or nil
+	origin    *graph // the graph that this one is a clone of, or nil
 	users     map[*userObject]int
-	execs     int // number of executable graphs, counted only if there may be just one
+	execs     int // number of executable graphs; counted only if there may be at most one
 	destroyed bool
-	handles   []*condition // the conditional handles created for the graph
+	handles   []*condition // conditional handles that were created for the graph
 }
 
-// node is a node of a graph. A change replaces params, whose value is immutable.
+// node is a node in a graph. The value of params is immutable, so a change replaces it.
 type node struct {
 	handle     uintptr
 	id         uint64
@@ -33,10 +33,11 @@ type node struct {
 	params     nodeParams
 	deps       []edge // dependencies
 	dependents []edge // nodes that depend on this one
-	origin     *node  // the node that it is a clone of, or nil
+	origin     *node  // the node that this one is a clone of, or nil
 }
 
-// edge is a dependency seen from one of its nodes: the other node, and the edge data.
+// edge is a dependency as seen from one of its two nodes. It holds the other node and the edge
+// data.
 type edge struct {
 	node *node
 	data cu.CUgraphEdgeData
@@ -127,7 +128,7 @@ func without(edges []edge, n *node) []edge {
 	return slices.DeleteFunc(edges, func(d edge) bool { return d.node == n })
 }
 
-// any reports whether the graph or a nested graph has a node of one of the kinds.
+// any reports whether the graph or a nested graph has a node of one of the given kinds.
 func (g *graph) any(kinds ...cu.CUgraphNodeType) bool {
 	return slices.ContainsFunc(g.nodes, func(n *node) bool {
 		if slices.Contains(kinds, n.params.kind()) {
@@ -142,7 +143,7 @@ func (g *graph) hasMemory() bool {
 	return g.any(cu.CU_GRAPH_NODE_TYPE_MEM_ALLOC, cu.CU_GRAPH_NODE_TYPE_MEM_FREE)
 }
 
-// root returns the outermost graph, which the program created.
+// root returns the outermost graph, which is the one that the program created.
 func (g *graph) root() *graph {
 	for g.parent != nil {
 		g = g.parent.graph
@@ -192,7 +193,7 @@ func cuGraphCreate(c call) result {
 }
 
 // cuGraphDestroy rejects a graph that belongs to a node, because destroying the node destroys the
-// graph. It also rejects a graph into which a stream is being captured.
+// graph. It also rejects a graph if a capture is adding nodes to it.
 func cuGraphDestroy(c call) result {
 	g := handleAt[graph](c, 0)
 	switch {
@@ -243,9 +244,9 @@ func cuGraphGetRootNodes(c call) result {
 	return putNodes(c, 1, 2, roots)
 }
 
-// putNodes stores nodes as driver functions do. If the array is NULL, it stores only their number.
-// Otherwise it fills the array, with zeros after the last node, and stores the number of nodes in
-// it.
+// putNodes stores nodes as driver functions do. If the array is NULL, it stores only the number of
+// nodes. Otherwise, it fills the array, with zeros after the last node, and stores how many nodes
+// the array received.
 func putNodes(c call, array, count int, nodes []*node) result {
 	num := at[uintptr](c, count)
 	if num == nil {
@@ -310,8 +311,8 @@ func (g *graph) clone() *graph {
 	return clone
 }
 
-// topological returns the nodes so that each follows its dependencies. Independent nodes are in the
-// order of creation. Nodes of a cycle are missing from the result.
+// topological returns the nodes in an order in which each node follows its dependencies.
+// Independent nodes are in the order of creation. Nodes in a cycle are missing from the result.
 func (g *graph) topological() []*node {
 	waiting := make(map[*node]int, len(g.nodes))
 	var ready, order []*node
@@ -353,7 +354,8 @@ func cuGraphNodeFindInClone(c call) result {
 	return errInvalidValue
 }
 
-// cuGraphDebugDotPrint writes the graph in Graphviz format. Any flag adds parameters to the nodes.
+// cuGraphDebugDotPrint writes the graph in Graphviz format. If any flag is set, it adds parameters
+// to the nodes.
 func cuGraphDebugDotPrint(c call) result {
 	g, r := graphAt(c, 0)
 	if r != success {
@@ -373,7 +375,7 @@ func cuGraphDebugDotPrint(c call) result {
 	return success
 }
 
-// dot writes a cluster for the graph and for each nested graph.
+// dot writes one cluster for the graph and one for each nested graph.
 func (g *graph) dot(b *strings.Builder, name string, details bool) {
 	fmt.Fprintf(b, "subgraph cluster_%s {\nlabel=%q\n", name, name)
 	for i, n := range g.nodes {

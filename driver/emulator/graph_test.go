@@ -536,8 +536,8 @@ func TestLaunchOfAGraphIsNotCaptured(t *testing.T) {
 	}
 }
 
-// The last release of a user object must destroy it. Releasing more references than exist must
-// fail.
+// Releasing the last reference to a user object must destroy it. Releasing more references than
+// exist must fail.
 func TestReferencesOfUserObjectsAreCounted(t *testing.T) {
 	r := newRig(t)
 	destroyed := make(chan uintptr, 4)

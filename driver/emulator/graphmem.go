@@ -10,7 +10,7 @@ import (
 )
 
 // allocNode is an allocation node. Its address is reserved when the node is created and never
-// changes. Memory is mapped there from a run of the node until the free.
+// changes. Memory is mapped there from when the node runs until the memory is freed.
 type allocNode struct {
 	graph        *graph
 	ctx          *cudaContext
@@ -18,15 +18,15 @@ type allocNode struct {
 	size         uint64
 	props        cu.CUmemPoolProps
 	descs        []cu.CUmemAccessDesc
-	reach        *vm.Reach // the access rights that descs grants
+	reach        *vm.Reach // the access rights that descs grant
 	buf          []byte    // the memory to map, kept between launches
-	freed        *graph    // the graph with the free node, or nil
+	freed        *graph    // the graph that contains the free node, or nil
 	freedOutside bool      // freed by cuMemFree or cuMemFreeAsync after a launch
-	live         bool      // allocated after all submitted work
-	mapped       bool      // memory is mapped now
+	live         bool      // whether the memory is allocated once all submitted work has ended
+	mapped       bool      // whether memory is mapped now
 	orphan       bool      // the node's graph was destroyed
 	execs        int
-	pending      int // unfinished launches
+	pending      int // number of unfinished launches
 }
 
 func (*allocNode) kind() cu.CUgraphNodeType { return cu.CU_GRAPH_NODE_TYPE_MEM_ALLOC }
@@ -35,7 +35,7 @@ func (n *allocNode) run(x *execution) result {
 	e := x.e
 	e.mu.Lock()
 	defer e.unlock()
-	if n.mapped { // a launch with AUTO_FREE_ON_LAUNCH left it mapped
+	if n.mapped { // a launch with AUTO_FREE_ON_LAUNCH left the memory mapped
 		n.unmap(e, "the next launch of its graph")
 	}
 	a := &allocation{addr: n.addr, size: n.size, kind: graphMemoryKind, ctx: nil, dev: n.ctx.dev, node: n, id: e.id(), by: "a graph's allocation node"}
@@ -64,7 +64,7 @@ func (n *allocNode) unmapped(d *device) {
 	n.collect(d.e)
 }
 
-// collect releases the node's address once nothing can use it.
+// collect releases the node's address when nothing can use it any more.
 func (n *allocNode) collect(e *Emulator) {
 	if !n.orphan || n.execs > 0 || n.mapped || n.live || n.pending > 0 {
 		return
@@ -84,7 +84,7 @@ func (n *allocNode) dropBuffer() {
 	}
 }
 
-// reserveBuffer allocates the memory for the next launch if the node has none.
+// reserveBuffer allocates memory for the next launch if the node has none.
 func (n *allocNode) reserveBuffer() result {
 	if n.buf != nil {
 		return success
@@ -158,9 +158,9 @@ func (n *freeNode) run(x *execution) result {
 	return success
 }
 
-// freeFrom creates a free node for memory of an allocation node, which may be in another graph. It
-// fails if the same graph already frees the memory. It also fails if the graph of the allocation
-// and another graph would both free the memory.
+// freeFrom creates a free node for an allocation node's memory. The allocation node may be in
+// another graph. freeFrom fails if g already frees the memory, or if both the allocation's graph
+// and another graph would free it.
 func (c call) freeFrom(g *graph, dptr cu.CUdeviceptr) (*freeNode, result) {
 	a := c.e.graphAllocs[uint64(dptr)]
 	if a == nil || a.freedOutside || (a.freed != nil && (a.freed == g || a.freed == a.graph || g == a.graph)) {
@@ -181,7 +181,7 @@ func captureFree(c call, s *stream, dptr cu.CUdeviceptr) result {
 	return s.record(n)
 }
 
-// unmapOp frees memory of an allocation node in stream order.
+// unmapOp frees an allocation node's memory in stream order.
 type unmapOp allocNode
 
 func (*unmapOp) runsAfterFault() {}
@@ -211,8 +211,8 @@ func (p *plan) each(f func(nodeParams)) {
 	}
 }
 
-// prepareMemory checks that a launch can perform its allocations and frees. It also allocates the
-// memory and records which memory the launch will leave allocated.
+// prepareMemory checks that a launch can perform its allocations and frees. It allocates the memory
+// and records which memory will still be allocated after the launch.
 func (p *plan) prepareMemory(autoFree bool) result {
 	r := success
 	p.each(func(n nodeParams) {
@@ -241,7 +241,7 @@ func (p *plan) prepareMemory(autoFree bool) result {
 	return success
 }
 
-// launched prevents the release of the launch's memory until the launch has ended.
+// launched keeps the launch's memory from being released until the launch has ended.
 func (p *plan) launched() { p.eachAlloc(func(a *allocNode) { a.pending++ }) }
 
 func (p *plan) ended(e *Emulator) {
@@ -309,8 +309,8 @@ func cuGraphAddMemFreeNode(c call) result {
 	})
 }
 
-// cuDeviceGraphMemTrim releases the buffers of the device's allocation nodes whose memory is not
-// allocated.
+// cuDeviceGraphMemTrim releases the buffers of those allocation nodes on the device whose memory is
+// not allocated.
 func cuDeviceGraphMemTrim(c call) result {
 	d := deviceAt(c, 0)
 	if d == nil {

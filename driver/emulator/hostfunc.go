@@ -9,7 +9,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// callbackEnv returns the environment of the thread that calls the program's functions. CUDA calls
+// callbackEnv returns the environment for the thread that calls the program's functions. CUDA calls
 // on that thread fail.
 func (e *Emulator) callbackEnv() callback.Env {
 	return callback.Env{Lock: &e.mu, Unlock: e.unlock, Enter: func() func() {
@@ -89,7 +89,7 @@ func cuStreamAddCallback(c call) result {
 }
 
 // hostParams is CUDA_HOST_NODE_PARAMS with the user's data as a number. The data may be any number,
-// but a Go variable of a pointer type may contain only pointers.
+// but a Go variable of a pointer type must not hold arbitrary numbers.
 type hostParams struct{ fn, userData uintptr }
 
 func hostNodeFrom(p *hostParams) (*hostNode, result) {
@@ -103,8 +103,9 @@ func readHost(c call, i int, _ *hostNode) (*hostNode, result) {
 	return hostNodeFrom(at[hostParams](c, i))
 }
 
-// userObject is a reference-counted object of the program. The program, graphs and executable
-// graphs hold references. After the last release, the driver's thread calls the destructor.
+// userObject is a reference-counted object that belongs to the program. The program, graphs and
+// executable graphs hold references to it. When the last one is released, the driver's thread calls
+// the destructor.
 type userObject struct {
 	e         *Emulator
 	handle    uintptr

@@ -35,7 +35,7 @@ func TestNoFaultIsLost(t *testing.T) {
 	}
 }
 
-// A failed copy may have written some of its rows. No finding may report those rows as writes by
+// A failed copy may have written some of its rows. The findings must not attribute these writes to
 // the host.
 func TestTheRowsOfAFailedCopyAreNotTheHosts(t *testing.T) {
 	runtime.LockOSThread()
@@ -137,8 +137,8 @@ func TestWorkOfDestroyedStreamsIsForgotten(t *testing.T) {
 	}
 }
 
-// The signals stored for one word of memory must not accumulate when the streams that wrote the
-// word are destroyed.
+// The signals stored for a word of memory must not accumulate when the streams that wrote the word
+// are destroyed.
 func TestSignalsForgetDestroyedStreams(t *testing.T) {
 	e, d, _ := opened(t, CheckGlobalRaces)
 	var word cu.CUdeviceptr
@@ -167,8 +167,8 @@ func TestSignalsForgetDestroyedStreams(t *testing.T) {
 	}
 }
 
-// After a node has run, its order.Task must drop the order computed for it, even if the memory that
-// the node accessed still refers to the task.
+// After a node has run, its order.Task must drop the order that was computed for it, even if the
+// memory that the node accessed still refers to the task.
 func TestNodesForgetWhatTheyAskedFor(t *testing.T) {
 	e, d, ctx := opened(t, CheckGlobalRaces)
 	var p cu.CUdeviceptr
@@ -198,7 +198,7 @@ func TestNodesForgetWhatTheyAskedFor(t *testing.T) {
 	}
 }
 
-// In a long-running program, the checks must not accumulate records of the past.
+// In a long-running program, the checks must not accumulate records about past work.
 func TestTheOrderDoesNotGrow(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -21,7 +21,7 @@ func (n *kernelNode) kind() cu.CUgraphNodeType { return cu.CU_GRAPH_NODE_TYPE_KE
 
 func (n *kernelNode) run(x *execution) result { return n.execute(x, nil) }
 
-// execute runs the kernel. user is passed to the extern functions that it calls.
+// execute runs the kernel. It passes user to the extern functions that the kernel calls.
 func (n *kernelNode) execute(x *execution, user *graphRun) result {
 	e := x.e
 	if n.fn.mod.unloaded.Load() {
@@ -96,8 +96,8 @@ func (x *execution) launchResult(err error) result {
 }
 
 // deviceLaunch returns the reason why driver 580 rejects the graph for device launch, or nil. In
-// the emulator, only the host can launch such an executable graph, because modules that use the
-// device functions do not load.
+// the emulator, only the host can launch such an executable graph, because a module that calls the
+// device functions fails to load.
 func (g *graph) deviceLaunch(flags uint64) *refusal {
 	if autoFree(flags) || len(g.nodes) == 0 {
 		return &refusal{result: errInvalidValue, reason: cu.CUDA_GRAPH_INSTANTIATE_ERROR}
@@ -113,13 +113,14 @@ func (g *graph) deviceLaunch(flags uint64) *refusal {
 	return g.e.oneDevice(g)
 }
 
-// Version 1 of the kernel node parameters lacks the last two fields of version 2. Those fields must
+// Version 1 of the kernel node parameters lacks the last two fields of version 2, which must then
 // not be read.
 
 type kernelParamsV2 = cu.CUDA_KERNEL_NODE_PARAMS_v2
 
-// kernelParamsAt reads the struct that argument i points to. It returns the struct by value: the
-// arrays that the struct points to may be on the caller's stack, so it must not escape to the heap.
+// kernelParamsAt reads the struct that argument i points to. It returns the struct by value, so
+// that the struct does not escape to the heap. The arrays that it points to may be on the caller's
+// stack.
 func kernelParamsAt(c call, i int, v1 bool) (p kernelParamsV2, ok bool) {
 	switch {
 	case c.Ptr(i) == nil:
@@ -145,8 +146,8 @@ func readKernel(v1 bool) reader[*kernelNode] {
 	}
 }
 
-// kernelNodeFrom creates a node's parameters from the struct, with the attributes of old if it is
-// not nil.
+// kernelNodeFrom creates a node's parameters from the struct. If old is not nil, the result has the
+// attributes of old.
 func (c call) kernelNodeFrom(p *kernelParamsV2, old *kernelNode) (*kernelNode, result) {
 	spec := launchSpec{fn: uintptr(p.Func), params: p.KernelParams, extra: p.Extra}
 	spec.Grid = vm.Dim3{X: p.GridDimX, Y: p.GridDimY, Z: p.GridDimZ}
@@ -235,7 +236,8 @@ func (n *kernelNode) fieldsV1() cu.CUDA_KERNEL_NODE_PARAMS_v1 {
 	}
 }
 
-// fields returns the node's parameters. The pointer array and the arguments belong to the node.
+// fields returns the node's parameters. The pointer array and the arguments in the result belong to
+// the node.
 func (n *kernelNode) fields() kernelParamsV2 {
 	p := kernelParamsV2{
 		GridDimX: n.Grid.X, GridDimY: n.Grid.Y, GridDimZ: n.Grid.Z,

@@ -9,13 +9,14 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// launchSpec describes a kernel launch. All launch functions and kernel nodes are converted to it.
+// launchSpec describes a kernel launch. All launch functions and kernel nodes convert their
+// parameters to it.
 type launchSpec struct {
-	launch.Launch // without Function
+	launch.Launch // the Function in it is not set
 	fn            uintptr
 	params        *unsafe.Pointer // a pointer to each argument, or nil
 	extra         *unsafe.Pointer // a list with a buffer of all arguments, or nil
-	packed        []byte          // the bytes of all arguments, or nil
+	packed        []byte          // the bytes of all arguments, one after the other, or nil
 }
 
 var launchFunctions = functions{
@@ -25,7 +26,7 @@ var launchFunctions = functions{
 }
 
 // specAt reads arguments 0 to 7 and 9 of cuLaunchKernel: the function, six dimensions, the shared
-// memory and the parameters.
+// memory size and the parameters.
 func specAt(c call) launchSpec {
 	spec := launchSpec{fn: c.Word(0), params: at[unsafe.Pointer](c, 9)}
 	spec.Grid = vm.Dim3{X: c.Uint32(1), Y: c.Uint32(2), Z: c.Uint32(3)}
@@ -98,7 +99,7 @@ func launchKernel(c call, h uintptr, spec *launchSpec) result {
 }
 
 // captureKernel records a launch. With programmatic stream serialization, the launch depends on the
-// programmatic port of preceding kernels.
+// programmatic ports of the preceding kernels.
 func (s *stream) captureKernel(n *kernelNode) result {
 	if n.Attrs.Serialization != 0 {
 		deps := make([]edge, len(s.capDeps))
@@ -155,8 +156,8 @@ func (e *Emulator) recordEvents(s *stream, a *launch.Attributes) {
 	}
 }
 
-// Before CUDA 4.0, the block size, the shared memory and the arguments of a launch were state of
-// the function.
+// Before CUDA 4.0, a launch's block size, shared memory and arguments were part of the function's
+// state.
 
 type oldLaunch struct {
 	block  vm.Dim3
@@ -275,7 +276,7 @@ func cuLaunchGridAsync(c call) result {
 	return launchOld(c, c.Int32(1), c.Int32(2), c.Word(3))
 }
 
-// launchOld launches a function with its launch state.
+// launchOld launches a function with its stored launch state.
 func launchOld(c call, width, height int32, stream uintptr) result {
 	f, old, r := oldAt(c)
 	switch {

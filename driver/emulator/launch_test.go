@@ -54,7 +54,8 @@ func TestArgumentsAsOneBuffer(t *testing.T) {
 	}{uint64(p), 1, 77}
 	size := new(uintptr)
 	*size = unsafe.Sizeof(*block)
-	// The keys are written as numbers, so the garbage collector does not treat them as addresses.
+	// The keys are stored as numbers, so that the garbage collector does not treat them as
+	// addresses.
 	extra := make([]unsafe.Pointer, 5)
 	words := (*[5]uintptr)(unsafe.Pointer(&extra[0]))
 	words[0], words[2], words[4] = cu.CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT, cu.CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT, cu.CU_LAUNCH_PARAM_END_AS_INT
@@ -185,8 +186,8 @@ const gridOfClusters = `.version 9.0
 }
 `
 
-// With .blocksareclusters, the grid counts clusters. A block of one thread stands for the block
-// that the kernel requires.
+// With .blocksareclusters, the launch's grid counts clusters, and a block of one thread stands for
+// the block size that the kernel requires.
 func TestGridsThatCountClusters(t *testing.T) {
 	r := newRig(t)
 	f := r.function(r.module(gridOfClusters), "k")
@@ -202,7 +203,7 @@ func TestGridsThatCountClusters(t *testing.T) {
 		cfg.NumAttrs = min(cluster, 1)
 		return r.CuLaunchKernelEx(&cfg, f, &args[0], nil)
 	}
-	for _, how := range [][2]uint32{{0, 32}, {0, 1}, {2, 32}} { // attribute, number of threads
+	for _, how := range [][2]uint32{{0, 32}, {0, 1}, {2, 32}} { // launch attribute, number of threads
 		r.ok(launch(how[0], how[1]))
 		r.ok(r.CuCtxSynchronize())
 		got := make([]uint32, 4*8)
@@ -217,7 +218,7 @@ func TestGridsThatCountClusters(t *testing.T) {
 	r.want("a larger cluster", launch(4, 32), cu.CUDA_ERROR_INVALID_CLUSTER_SIZE)
 }
 
-// Kernels of a graph for device launch must read its handle. Other kernels must read zero.
+// Kernels in a graph for device launch must read the graph's handle. Other kernels must read zero.
 func TestKernelsSeeTheGraphTheyAreIn(t *testing.T) {
 	r := newRig(t)
 	f := r.function(r.module(gridOfClusters), "g")

@@ -8,7 +8,8 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/jit"
 )
 
-// library is PTX that is not bound to a context. Each context that uses it compiles it to a module.
+// library is PTX that does not belong to a context. Each context that uses the library compiles it
+// to a module.
 type library struct {
 	handle  uintptr
 	sources []jit.Source
@@ -104,8 +105,8 @@ func cuLibraryLoadFromFile(c call) result {
 	return loadLibrary(c, jit.Sized(data))
 }
 
-// loadLibrary compiles the image immediately, so that a broken image fails here and its log is
-// written. Without a current context, it discards the compiled code.
+// loadLibrary compiles the image immediately, so that loading a broken image fails and writes the
+// log. Without a current context, it discards the compiled code.
 func loadLibrary(c call, image jit.Image) result {
 	n := int(c.Uint32(4))
 	opts, r := jit.ReadOptions(list[cu.CUjit_option](c, 2, n), list[unsafe.Pointer](c, 3, n), n)
@@ -195,8 +196,7 @@ func cuLibraryEnumerateKernels(c call) result {
 	return success
 }
 
-// cuLibraryGetManaged always fails, because the emulator does not distinguish variables with
-// .managed.
+// cuLibraryGetManaged always fails, because the emulator does not distinguish .managed variables.
 func cuLibraryGetManaged(c call) result {
 	if handleAt[library](c, 2) == nil {
 		return errInvalidHandle

@@ -38,14 +38,14 @@ func (e *Emulator) managedAt(addr, size uint64) (*allocation, result) {
 	return a, success
 }
 
-// locationIn reads a location that C passes by value in one word, argument i.
+// locationIn reads a location from argument i. C passes it by value in one word.
 func locationIn(c call, i int) cu.CUmemLocation {
 	w := c.Uint64(i)
 	return cu.CUmemLocation{Type: cu.CUmemLocationType(uint32(w)), Id: int32(w >> 32)}
 }
 
-// oldLocation converts a device number, which the first versions of the functions accept, to a
-// location. The number -1 means the host.
+// oldLocation converts a device number to a location. The first versions of these functions take a
+// device number. -1 means the host.
 func oldLocation(c call, i int) cu.CUmemLocation {
 	if dev := c.Int32(i); dev != int32(cu.CU_DEVICE_CPU) {
 		return cu.CUmemLocation{Type: cu.CU_MEM_LOCATION_TYPE_DEVICE, Id: dev}
@@ -53,7 +53,7 @@ func oldLocation(c call, i int) cu.CUmemLocation {
 	return cu.CUmemLocation{Type: cu.CU_MEM_LOCATION_TYPE_HOST}
 }
 
-// fetchable returns an error unless memory can be prefetched to a location.
+// fetchable returns an error if memory cannot be prefetched to the location.
 func (e *Emulator) fetchable(l cu.CUmemLocation) result {
 	switch l.Type {
 	case cu.CU_MEM_LOCATION_TYPE_HOST, cu.CU_MEM_LOCATION_TYPE_HOST_NUMA, cu.CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT:
@@ -196,8 +196,8 @@ type rangeBatch struct {
 	to    []cu.CUmemLocation // the location of each range
 }
 
-// batchAt reads (addresses, sizes, count). Argument streamArg is the stream, which must not be the
-// legacy stream. The argument before it is the flags.
+// batchAt takes (addresses, sizes, count). Argument streamArg is the stream, which must not be the
+// legacy stream. The argument before the stream is the flags.
 func batchAt(c call, streamArg int) (rangeBatch, result) {
 	n := int(c.Word(2))
 	b := rangeBatch{addrs: list[uint64](c, 0, n), sizes: list[uintptr](c, 1, n)}
@@ -253,7 +253,7 @@ func cuMemPrefetchBatchAsync(c call) result {
 	return success
 }
 
-// cuMemDiscardBatchAsync keeps the contents, which CUDA permits.
+// cuMemDiscardBatchAsync keeps the contents, as CUDA permits.
 func cuMemDiscardBatchAsync(c call) result {
 	_, r := batchAt(c, 4)
 	return r

@@ -15,8 +15,8 @@ var memOpFunctions = functions{
 	"cuStreamBatchMemOp_v2":   {cuStreamBatchMemOp, afterInit},
 }
 
-// memOpNode is a batch of operations on single words of memory. It runs in a stream or as a graph
-// node.
+// memOpNode is a batch of operations, each on a single word of memory. It runs in a stream or as a
+// graph node.
 type memOpNode struct {
 	ctx   *cudaContext
 	flags uint32
@@ -60,8 +60,8 @@ func submitMemOps(c call, s *stream, n *memOpNode) result {
 	return s.submit(n)
 }
 
-// memOpSize returns the size in bytes of the word that an operation accesses, or 0 if it accesses
-// none.
+// memOpSize returns the size in bytes of the word that an operation accesses. If it accesses none,
+// memOpSize returns 0.
 func memOpSize(kind cu.CUstreamBatchMemOpType) uint64 {
 	switch kind {
 	case cu.CU_STREAM_MEM_OP_WAIT_VALUE_32, cu.CU_STREAM_MEM_OP_WRITE_VALUE_32:
@@ -172,7 +172,7 @@ func readMemOp(c call, i int, _ *memOpNode) (*memOpNode, result) {
 	return c.memOpFrom(at[cu.CUDA_BATCH_MEM_OP_NODE_PARAMS_v2](c, i))
 }
 
-// Other streams, kernels or the host may write a word while a stream waits for it, so all accesses
+// While a stream waits for a word, other streams, kernels or the host may write it, so all accesses
 // to such words are atomic. Regions of the address space are aligned as atomic accesses require.
 
 func loadWord(b []byte) uint64 {

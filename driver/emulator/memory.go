@@ -13,18 +13,18 @@ import (
 type allocation struct {
 	addr, size uint64
 	kind       allocationKind
-	ctx        *cudaContext // the context that owns the memory; nil for memory of a pool
+	ctx        *cudaContext // the context that owns the memory; nil for memory from a pool
 	dev        *device
 	id         uint64
-	by         string // the function that allocated it
+	by         string // the function that allocated the memory
 
 	hostFlags  uint32         // only for page-locked memory
 	pool       *pool          // the pool that stream-ordered memory belongs to
 	node       *allocNode     // the node that allocated graph memory
-	releasing  bool           // a free is queued, so the pointer is already invalid
+	releasing  bool           // set once a free is queued; the pointer is then already invalid
 	asyncMemOp bool           // the program has cleared CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
 	advice     *advice.Ranges // advice about managed memory, or nil
-	array      bool           // the memory of a CUDA array, whose address the program does not know
+	array      bool           // set for the memory of a CUDA array, whose address the program does not know
 }
 
 type allocationKind uint8
@@ -32,13 +32,13 @@ type allocationKind uint8
 const (
 	deviceMemory allocationKind = iota
 	pageLocked                  // allocated by the driver
-	registered                  // allocated by the program and registered
+	registered                  // allocated and registered by the program
 	managedMemory
 	pooledMemory
 	graphMemoryKind
 )
 
-// granularity is the unit of pitches that cuMemAllocPitch returns.
+// granularity is the unit, in bytes, of the pitches that cuMemAllocPitch returns.
 const granularity = 512
 
 func roundUp(n, to uint64) uint64 { return (n + to - 1) / to * to }
@@ -61,8 +61,8 @@ func (ctx *cudaContext) allocate(size uint64, by string) (uint64, result) {
 	return addr, success
 }
 
-// allocationAt returns the allocation at an address, or nil. Variables of modules and mappings are
-// not allocations.
+// allocationAt returns the allocation at an address, or nil. Module variables and mappings are not
+// allocations.
 func (e *Emulator) allocationAt(addr uint64) *allocation {
 	r, ok := e.mem.Find(addr)
 	if !ok {
@@ -184,7 +184,7 @@ func cuMemGetAddressRange(c call) result {
 }
 
 // Page-locked memory is Go memory, which does not move. With unified addressing, kernels access it
-// by its host address, so it is a region of the device's address space. The region keeps the memory
+// at its host address, so it is a region of the device's address space. The region keeps the memory
 // alive.
 
 var hostMemoryFunctions = functions{
@@ -468,7 +468,7 @@ func (c call) pointerAttribute(out unsafe.Pointer, attr cu.CUpointer_attribute, 
 	return success
 }
 
-// reaches reports whether the current context's kernels may access the region.
+// reaches reports whether kernels in the current context may access the region.
 func (c call) reaches(r *vm.Region) bool {
 	if c.ctx == nil || r.Device == vm.HostDevice || r.Device == c.ctx.dev.ordinal {
 		return true

@@ -83,7 +83,7 @@ func TestAddressRangeAndPointerAttributes(t *testing.T) {
 	}
 }
 
-// The address of an allocation node must be free again when its graph is destroyed. Together, the
+// An allocation node's address must become free again when its graph is destroyed. Together, the
 // nodes of this test need more addresses than a device has.
 func TestAddressesOfDestroyedGraphsAreUsedAgain(t *testing.T) {
 	r := newRig(t)
@@ -116,8 +116,8 @@ func TestCopiesBetweenHostAndDevice(t *testing.T) {
 	r.want("nothing", r.CuMemcpyHtoD(p, unsafe.Pointer(&in[0]), 0), 0)
 }
 
-// The caller may change the pageable source of an asynchronous copy as soon as the call has
-// returned, even if the copy has not run.
+// As soon as the call for an asynchronous copy has returned, the caller may change the copy's
+// pageable source, even if the copy has not run.
 func TestPageableSourceIsReadAtTheCall(t *testing.T) {
 	r := newRig(t)
 	p, s := r.alloc(8), r.stream()
@@ -282,7 +282,7 @@ func TestManagedMemoryIsSharedWithTheHost(t *testing.T) {
 	r.ok(r.CuMemFree(p))
 }
 
-// The device of an address must be the device of the context that allocated it.
+// The device reported for an address must be the device of the context that allocated the memory.
 func TestPointersTellTheirDevice(t *testing.T) {
 	r := newRigWith(t, emulator.Config{Devices: 3})
 	if r.emu == nil {

@@ -14,15 +14,15 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// module is PTX compiled for one context, with its variables placed in the device's memory.
+// module is PTX compiled for one context. Its variables have been placed in the device's memory.
 type module struct {
 	handle   uintptr
 	ctx      *cudaContext
 	code     *vm.Module
-	library  *library // nil if loaded as a module
+	library  *library // nil if loaded as a module, not as part of a library
 	funcs    map[string]*kernelFunc
 	order    []*kernelFunc
-	unloaded atomic.Bool // set by unload; the program must not have a kernel in flight at that time
+	unloaded atomic.Bool // set by unload; the program must not have a kernel of the module in flight then
 }
 
 func (m *module) owner() *cudaContext { return m.ctx }
@@ -48,8 +48,8 @@ func (ctx *cudaContext) discard(code *vm.Module) {
 	}
 }
 
-// newModule registers compiled code and its functions. It fails if other calls have allocated the
-// memory for the variables since the compilation.
+// newModule registers compiled code and its functions. It fails if there is no longer enough memory
+// for the variables, because other calls have allocated memory since the compilation.
 func (ctx *cudaContext) newModule(code *vm.Module, lib *library) (*module, result) {
 	if !ctx.dev.Charge(code.Bytes()) {
 		ctx.discard(code)
@@ -171,8 +171,8 @@ func cuModuleEnumerateFunctions(c call) result {
 	return success
 }
 
-// getGlobal returns a driver function that reads (address *, size *, container, name) and stores
-// the address and the size of the named variable.
+// getGlobal returns a driver function that takes (address *, size *, container, name). The function
+// stores the address and the size of the named variable.
 func getGlobal(container func(c call, i int) (*module, result)) func(call) result {
 	return func(c call) result {
 		m, r := container(c, 2)
@@ -243,7 +243,7 @@ type linkState struct {
 	*jit.Linker
 	handle uintptr
 	ctx    *cudaContext
-	count  int // number of calls that added an input
+	count  int // number of calls that have added an input
 }
 
 func (l *linkState) owner() *cudaContext { return l.ctx }
@@ -315,7 +315,7 @@ func cuLinkAddFile(c call) result {
 }
 
 // addOptions reads the options of one input: their number is argument i, and the arrays are
-// arguments i+1 and i+2. It rejects log buffers, which only the linker as a whole can have.
+// arguments i+1 and i+2. It rejects log buffers, because only the linker as a whole can have them.
 func addOptions(c call, i int) result {
 	n := int(c.Uint32(i))
 	opts, r := jit.ReadOptions(list[cu.CUjit_option](c, i+1, n), list[unsafe.Pointer](c, i+2, n), n)

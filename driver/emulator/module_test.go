@@ -186,13 +186,13 @@ func TestLinkerInputsThatAreNone(t *testing.T) {
 	r.want("a missing file", r.CuLinkAddFile(l.state, cu.CU_JIT_INPUT_PTX, cstr("/none.ptx"), 0, nil, nil), cu.CUDA_ERROR_FILE_NOT_FOUND)
 	r.want("text that is not PTX", l.add(cu.CU_JIT_INPUT_PTX, "hello"), cu.CUDA_ERROR_INVALID_IMAGE)
 	r.want("a newer target", l.add(cu.CU_JIT_INPUT_PTX, strings.Replace(linkPTX, "sm_70", "sm_120", 1)), cu.CUDA_ERROR_INVALID_PTX)
-	r.ok(l.add(cu.CU_JIT_INPUT_PTX, linkPTX)) // the rejected input is not part of the link
+	r.ok(l.add(cu.CU_JIT_INPUT_PTX, linkPTX)) // the rejected input must not become part of the link
 	r.ok(l.complete())
 	r.ok(r.CuLinkDestroy(l.state))
 }
 
-// wantLinkFault is like want, but for calls whose inputs contradict each other. For such calls,
-// driver 580 returns CUDA_ERROR_UNKNOWN on a thread where PTX has failed to compile.
+// wantLinkFault is like want, but for calls whose inputs contradict each other. On a thread where
+// PTX has failed to compile, driver 580 returns CUDA_ERROR_UNKNOWN for such calls.
 func (r *rig) wantLinkFault(what string, err error, want cu.CUresult) {
 	r.t.Helper()
 	if onGPU && want == cu.CUDA_ERROR_INVALID_SOURCE && code(err) == cu.CUDA_ERROR_UNKNOWN {
@@ -269,8 +269,7 @@ func TestLinkerLogNamesWhatIsUndefined(t *testing.T) {
 	r.ok(r.CuLinkDestroy(l.state))
 }
 
-// Text that does not compile must be rejected by the call that adds it, not when the link is
-// completed.
+// Text that does not compile must be rejected when it is added, not when the link is completed.
 func TestLinkerRefusesWhatDoesNotCompileAtOnce(t *testing.T) {
 	r := newRig(t)
 	for what, text := range map[string]string{
@@ -352,7 +351,7 @@ func TestPTXThatIsNotASCIIIsRefused(t *testing.T) {
 
 // The emulator must reject what NVIDIA's compiler rejects, even in functions that are never called.
 // The result code must be the driver's, and the log must contain the line and the correct form. For
-// an instruction that exists but is not emulated, the code must be different.
+// an instruction that exists but is not emulated, the result code must be a different one.
 func TestTheRulesOfTheISADecideAtLoad(t *testing.T) {
 	p, err := open(emulator.New(emulator.Config{}), 1)
 	if err != nil {

@@ -71,7 +71,8 @@ func addNode(c call, dataArg, countArg int, make func(g *graph) (nodeParams, res
 	return put(c, 0, g.add(p, deps).handle)
 }
 
-// nodeOf returns the node passed as argument i. The node's parameters must have type P.
+// nodeOf returns the node passed as argument i. It fails if the node's parameters do not have type
+// P.
 func nodeOf[P nodeParams](c call, i int) (*node, P, result) {
 	var none P
 	n, r := nodeAt(c, i)
@@ -98,8 +99,8 @@ func getNode[N nodeParams, P any](fields func(N) P) func(call) result {
 }
 
 // A reader creates a node's parameters from argument i. Some readers also read the next argument.
-// The functions of a node type share a reader, and i identifies the function. old is the node's
-// current parameters, or nil for a new node.
+// All functions for a node type share a reader, and i tells the reader which function was called.
+// old is the node's current parameters, or nil for a new node.
 type reader[N nodeParams] func(c call, i int, old N) (N, result)
 
 const (
@@ -270,8 +271,8 @@ func cuGraphNodeSetParams(c call) result {
 	return success
 }
 
-// replace replaces a node's parameters. It destroys the child graph of the old parameters, and
-// makes the node the parent of the new parameters' child graph.
+// replace replaces a node's parameters. It destroys the child graph in the old parameters, and
+// makes the node the parent of the child graph in the new ones.
 func (n *node) replace(p nodeParams) {
 	if o, ok := n.params.(*childNode); ok {
 		o.graph.destroy()
@@ -304,7 +305,7 @@ func childFrom(c call, parent *graph, h uintptr, move bool) (nodeParams, result)
 	case move:
 		g.moved = true
 		return &childNode{graph: g}, success
-	case g.hasMemory(), g.parent != nil: // driver 580 does not copy the graph of a node into another node
+	case g.hasMemory(), g.parent != nil: // driver 580 does not copy a graph that belongs to a node into another node
 		return nil, errNotSupported
 	}
 	return &childNode{graph: g.clone()}, success
@@ -321,8 +322,8 @@ type condition struct {
 	graph   *graph
 	ctx     *cudaContext
 	initial uint32
-	assign  bool             // each launch assigns initial
-	node    *conditionalNode // the node that uses the handle, or nil
+	assign  bool             // each launch sets the value to initial
+	node    *conditionalNode // the node that reads the value, or nil
 	value   atomic.Uint32
 }
 
@@ -335,7 +336,7 @@ func cuGraphConditionalHandleCreate(c call) result {
 	if r != success {
 		return r
 	}
-	ctx := find[cudaContext](c.e, c.Word(2)) // 0 does not mean the current context for this function
+	ctx := find[cudaContext](c.e, c.Word(2)) // for this function, 0 does not mean the current context
 	r = ctx.usable()
 	flags := c.Uint32(4)
 	switch {
@@ -464,8 +465,8 @@ func setConditional(call *vm.ExternCall) {
 	call.Fault = fmt.Sprintf("cudaGraphSetConditional: %#x is not a conditional handle", h)
 }
 
-// condition returns the condition of a handle. It prefers a condition of the executable graph to a
-// condition of a graph.
+// condition returns the condition that belongs to a handle. It prefers a condition in the
+// executable graph to one in a graph.
 func (run *graphRun) condition(h uintptr) *condition {
 	x := run.exec
 	x.e.mu.Lock()
@@ -476,8 +477,8 @@ func (run *graphRun) condition(h uintptr) *condition {
 	return find[condition](x.e, h)
 }
 
-// enterConditions registers the conditions of a plan. They remain valid after the graph of their
-// handle is destroyed.
+// enterConditions registers the conditions of a plan. They remain valid after the graph to which
+// their handle belongs is destroyed.
 func (x *exec) enterConditions(p *plan) {
 	for i := range p.steps {
 		if n, ok := p.steps[i].params.(*conditionalNode); ok {
@@ -489,8 +490,7 @@ func (x *exec) enterConditions(p *plan) {
 	}
 }
 
-// translate maps the handles of a graph to the conditions of the plan that was updated from the
-// graph.
+// translate maps a graph's handles to the conditions in the plan that was updated from the graph.
 func (x *exec) translate(p *plan, m *pairing) {
 	for i := range p.steps {
 		n, ok := m.byStep[i].params.(nested)
@@ -508,8 +508,8 @@ func (x *exec) translate(p *plan, m *pairing) {
 	}
 }
 
-// moreForms is the first CUDA version with IF-ELSE, SWITCH and bodies without nodes. In earlier
-// versions, a launch that reaches an empty body hangs.
+// moreForms is the first CUDA version with IF-ELSE, SWITCH and bodies without nodes. With an
+// earlier version, a launch that reaches an empty body hangs.
 const moreForms = 12080
 
 func (run *graphRun) body(x *execution, p *plan) result {
@@ -529,7 +529,7 @@ func inBodies(t cu.CUgraphNodeType) bool {
 	return false
 }
 
-// misplaced returns a node of a type that is not allowed in its graph. inBody reports whether the
+// misplaced returns a node that is not allowed in its graph, or nil. inBody reports whether the
 // graph is in a conditional body.
 func (g *graph) misplaced(inBody bool) *node {
 	for _, n := range g.nodes {

@@ -11,12 +11,12 @@ import (
 )
 
 // Reaches implements order.Steps. It visits each step between the two only once, because a graph
-// may have far more paths than steps.
+// may have many more paths than steps.
 func (p *plan) Reaches(from, to int) bool {
 	if from >= to {
 		return from == to
 	}
-	earlier := make([]bool, to-from+1) // earlier[i]: step from+i is to, or precedes to
+	earlier := make([]bool, to-from+1) // earlier[i] is set if step from+i is to or precedes to
 	earlier[to-from] = true
 	for i := to; i > from; i-- {
 		if !earlier[i-from] {
@@ -31,7 +31,7 @@ func (p *plan) Reaches(from, to int) bool {
 	return earlier[0]
 }
 
-// order creates the order.Task of the stream's next task. The caller holds e.mu.
+// order creates the order.Task for the stream's next task. The caller must hold e.mu.
 func (s *stream) order(deps []dependency) *order.Task {
 	e := s.ctx.e
 	if !e.checks(ordering) {
@@ -79,12 +79,12 @@ func (s *stream) learn(deps ...dependency) {
 	for _, d := range deps {
 		s.known.Join(d.progress())
 		if d.order != nil {
-			s.shortened = 0 // d may have listed streams that have retired since the last shortening
+			s.shortened = 0 // d may have listed streams that retired after the last shortening
 		}
 	}
 }
 
-// progress returns everything that has ended once the task has ended.
+// progress returns everything that has ended by the time the task has ended.
 func (d dependency) progress() order.Progress {
 	p := order.Progress{d.s.lane: d.seq}
 	if d.order != nil {
@@ -93,8 +93,8 @@ func (d dependency) progress() order.Progress {
 	return p
 }
 
-// hostWaitedFor records that the host has waited for tasks. Host accesses before this call to the
-// memory of copies among those tasks were too early.
+// hostWaitedFor records that the host has waited for tasks. Any access by the host to the memory of
+// a copy among those tasks was too early if it came before this call.
 func (e *Emulator) hostWaitedFor(deps ...dependency) {
 	if !e.checks(ordering) {
 		return
@@ -122,7 +122,8 @@ func (e *Emulator) hostAdvanced() {
 	})
 }
 
-// retire removes a destroyed stream from the order. The host knows that its work has ended.
+// retire removes a destroyed stream from the order. The host must know that the stream's work has
+// ended.
 func (e *Emulator) retire(s *stream) {
 	e.retirements++
 	e.hostKnows.Retire(s.lane, e.retirements)
@@ -142,14 +143,14 @@ func (s *stream) leaveOrder() {
 	e.hostAdvanced()
 }
 
-// knownToHost reports whether the host knows that the work has ended. It always returns true unless
-// a check needs the order.
+// knownToHost reports whether the host knows that the work has ended. If no check needs the order,
+// it always returns true.
 func (d dependency) knownToHost() bool {
 	e := d.s.ctx.e
 	return !e.checks(ordering) || e.hostKnows.Has(d.s.lane, d.seq)
 }
 
-// hostOrder returns the order.Task of a synchronous copy, which runs on the host.
+// hostOrder returns the order.Task for a synchronous copy, which runs on the host.
 func (e *Emulator) hostOrder() *order.Task {
 	if !e.checks(ordering) {
 		return nil
@@ -175,7 +176,7 @@ func (x *execution) signal(at any) {
 	x.e.signals[at] = p
 }
 
-// dropSignals discards the signals stored for words of memory that is being freed.
+// dropSignals discards the signals stored for words in memory that is being freed.
 func (e *Emulator) dropSignals(addr, size uint64) {
 	maps.DeleteFunc(e.signals, func(at any, _ order.Progress) bool {
 		word, ok := at.(uint64)
@@ -183,8 +184,8 @@ func (e *Emulator) dropSignals(addr, size uint64) {
 	})
 }
 
-// signalVisible ends the flights of copies that precede a signal that the host could poll. It does
-// not update hostKnows, because the host may not have polled.
+// signalVisible ends the flights of copies that precede a signal for which the host may poll. It
+// does not update hostKnows, because the host may not have polled yet.
 func (e *Emulator) signalVisible(at any, p order.Progress) {
 	if addr, ok := at.(uint64); !ok || e.isHostMemory(addr) {
 		e.endFlights(p)
@@ -207,8 +208,7 @@ func (x *execution) awaited(at any) {
 	}
 }
 
-// learned orders p before the remaining part of the running task and before later tasks of its
-// stream.
+// learned orders p before the rest of the running task and before later tasks in its stream.
 func (x *execution) learned(p order.Progress) {
 	x.order.Learn(p)
 	x.stream.known.Join(p)
@@ -228,7 +228,7 @@ func (t *task) completeOrder(s *stream) {
 		return
 	}
 	for _, d := range t.deps {
-		s.learnLate(d.progress()) // the work includes what d learned while it ran
+		s.learnLate(d.progress()) // the progress includes what d learned while it ran
 	}
 	t.order.Learn(s.late)
 }
@@ -251,14 +251,14 @@ func (x *execution) hostKnows() {
 	e.hostAdvanced()
 }
 
-// learn orders the running task after a task that it waited for. The caller holds e.mu.
+// learn orders the running task after a task that it waited for. The caller must hold e.mu.
 func (x *execution) learn(d dependency) {
 	if x.order != nil {
 		x.learned(d.progress())
 	}
 }
 
-// checkRace checks an access by a copy or a fill to device memory for races.
+// checkRace checks whether a copy's or fill's access to device memory races with another access.
 func (e *Emulator) checkRace(order *order.Task, what string, addr, n uint64, write bool) {
 	if order == nil || !e.checks(CheckGlobalRaces) {
 		return
@@ -283,7 +283,7 @@ func (e *Emulator) checkRaces(order *order.Task, what string, p *transfer.Side, 
 	}
 }
 
-// copied runs the checks of a copy that has ended.
+// copied runs the checks for a copy that has ended.
 func (e *Emulator) copied(order *order.Task, dst, src *transfer.Side, n transfer.Extent) {
 	if !e.checks(CheckGlobalRaces | CheckUninitialized) {
 		return
@@ -306,7 +306,7 @@ func (e *Emulator) copied(order *order.Task, dst, src *transfer.Side, n transfer
 	}
 }
 
-// written runs the checks of a completed fill or other write by the driver.
+// written runs the checks for a completed fill, or another write by the driver.
 func (e *Emulator) written(order *order.Task, what string, addr, n uint64) {
 	e.checkRace(order, what, addr, n, true)
 	e.mem.Written(addr, n)

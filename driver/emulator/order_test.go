@@ -11,8 +11,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// orders lists operations that order a launch in one stream before a launch in another, and
-// operations that do not.
+// orders lists operations with which a program may order a launch in one stream before a launch in
+// another. Some of them do order the launches, and others do not.
 var orders = []struct {
 	name    string
 	ordered bool
@@ -57,7 +57,7 @@ var orders = []struct {
 	{"ends of streams that were waited for", true, func(r *rig, a, b cu.CUstream) {
 		r.ok(r.CuStreamSynchronize(a))
 		r.ok(r.CuStreamDestroy(a))
-		for range 3 { // the checks then drop these streams
+		for range 3 { // so that the checks drop these streams
 			var s cu.CUstream
 			r.ok(r.CuStreamCreate(&s, uint32(cu.CU_STREAM_NON_BLOCKING)))
 			r.ok(r.CuStreamDestroy(s))
@@ -97,7 +97,8 @@ func TestRacesBetweenStreamsFollowWhatTheProgramOrders(t *testing.T) {
 	followOrders(t, nil)
 }
 
-// Races must also be found with simulated time. Dependencies that take no time must still count.
+// Races must also be found with simulated time. A dependency that takes no simulated time must
+// still order work.
 func TestRacesBetweenStreamsAreFoundInSimulatedTime(t *testing.T) { followOrders(t, costs()) }
 
 func followOrders(t *testing.T, m *emulator.CostModel) {
@@ -147,7 +148,7 @@ func TestGraphLaunchesAreOrderedLikeOtherWork(t *testing.T) {
 		middle := r.addKernel(g, f, p+64, 0, 0, first)
 		r.addKernel(g, f, p, 0, 0, middle) // indirectly after the first node
 		x := r.instantiate(g)
-		for range 3 { // launches of one executable graph are ordered even in different streams
+		for range 3 { // launches of one executable graph are ordered, even in different streams
 			r.ok(r.CuGraphLaunch(x, a))
 			r.ok(r.CuGraphLaunch(x, b))
 		}
@@ -162,8 +163,8 @@ func TestGraphLaunchesAreOrderedLikeOtherWork(t *testing.T) {
 	}
 }
 
-// The check must not follow each path of a graph separately, because a graph of forks and joins has
-// too many paths.
+// The check must not follow each path in a graph separately, because a graph with many forks and
+// joins has too many paths.
 func TestRacesInGraphsOfManyPathsAreFoundSoon(t *testing.T) {
 	r := checkedRig(t, emulator.CheckGlobalRaces)
 	p, g := r.alloc(256), r.graph()
@@ -187,7 +188,7 @@ func TestRacesInGraphsOfManyPathsAreFoundSoon(t *testing.T) {
 }
 
 // If a stream learns of earlier work from a flag in memory, streams that wait for that stream must
-// learn of it as well. That includes the tasks after the wait.
+// learn of it as well. This also applies to the tasks after the wait.
 func TestWhatATaskLearnsIsPassedOn(t *testing.T) {
 	r := checkedRig(t, emulator.CheckGlobalRaces)
 	p, a, b, c := r.alloc(256), r.stream(), r.stream(), r.stream()
@@ -218,7 +219,7 @@ func TestAWaitEndsWithWhatWasSubmittedBeforeIt(t *testing.T) {
 			p, a, b := r.alloc(256), r.stream(), r.stream()
 			hold := r.gate()
 			goOn := map[cu.CUstream]chan bool{a: make(chan bool), b: make(chan bool)}
-			submit := func(s cu.CUstream) { // enqueues a host function and then a kernel
+			submit := func(s cu.CUstream) { // submit enqueues a host function and then a kernel
 				fn := loader.NewCallback(func(uintptr) { <-goOn[s] })
 				r.ok(r.CuLaunchHostFunc(s, cu.CUhostFn(fn), nil))
 				r.start("count", s, 1, 64, p, 0, true)
@@ -234,7 +235,7 @@ func TestAWaitEndsWithWhatWasSubmittedBeforeIt(t *testing.T) {
 					}
 				})
 			}()
-			for r.emu.Stats().Calls < calls+2 { // one call sets the context, and one call waits
+			for r.emu.Stats().Calls < calls+2 { // two calls: one sets the context, and one waits
 				time.Sleep(time.Millisecond)
 			}
 			time.Sleep(20 * time.Millisecond) // the call is counted before the wait begins
@@ -247,7 +248,7 @@ func TestAWaitEndsWithWhatWasSubmittedBeforeIt(t *testing.T) {
 			}
 			submit(b)
 			close(goOn[a])
-			r.quietlyPassed(a) // the stream's kernel must run first
+			r.quietlyPassed(a) // the kernel in the stream must run first
 			close(goOn[b])
 			r.settle()
 			if len(r.emu.Findings()) == 0 {
@@ -280,7 +281,7 @@ func TestAHostNodeTellsOfTheNodesBeforeIt(t *testing.T) {
 		r.ok(r.CuLaunchHostFunc(b, cu.CUhostFn(wait), nil))
 		r.start("count", b, 1, 64, p, 0, true)
 		close(goOn)
-		r.quietlyPassed(a) // the graph's kernel must run first
+		r.quietlyPassed(a) // the kernel in the graph must run first
 		close(last)
 		r.settle()
 		if found := r.emu.Findings(); (len(found) == 0) != before {
@@ -313,7 +314,7 @@ func (r *rig) device(h []byte) cu.CUdeviceptr {
 	return p
 }
 
-// fetch enqueues a copy from device memory to all of h, and store enqueues a copy in the other
+// fetch enqueues a copy from device memory that fills h. store enqueues a copy in the other
 // direction.
 func (r *rig) fetch(h []byte, p cu.CUdeviceptr, s cu.CUstream) {
 	r.t.Helper()
@@ -325,8 +326,7 @@ func (r *rig) store(p cu.CUdeviceptr, h []byte, s cu.CUstream) {
 	r.ok(r.CuMemcpyHtoDAsync(p, unsafe.Pointer(&h[0]), uintptr(len(h)), s))
 }
 
-// fetchRows enqueues a copy of two rows of 32 bytes. The rows are bytes 64 to 96 and 192 to 224 of
-// h.
+// fetchRows enqueues a copy of two 32-byte rows to bytes 64 to 95 and 192 to 223 of h.
 func (r *rig) fetchRows(h []byte, p cu.CUdeviceptr, s cu.CUstream) {
 	r.t.Helper()
 	r.ok(r.CuMemcpy2DAsync(&cu.CUDA_MEMCPY2D{
@@ -337,7 +337,7 @@ func (r *rig) fetchRows(h []byte, p cu.CUdeviceptr, s cu.CUstream) {
 }
 
 // quietlyPassed waits until the work in s has ended, without a wait that the checks can see. It
-// polls an elapsed time, which does not order anything.
+// polls an elapsed time, which does not order any work.
 func (r *rig) quietlyPassed(s cu.CUstream) {
 	r.t.Helper()
 	ev, ms := r.event(0), float32(0)
@@ -473,8 +473,8 @@ func TestWritesAfterTheCopyRanAreFound(t *testing.T) {
 	}
 }
 
-// Only the bytes that the device writes may be excluded from the check. Host writes next to them
-// must be found.
+// The check may exclude only the bytes that the device writes. Host writes next to them must be
+// found.
 func TestWritesBesideACopyOfRowsAreFound(t *testing.T) {
 	for at, found := range map[int]bool{3: true, 40: true, 70: false, 240: true} {
 		r := checkedRig(t, emulator.CheckHostMemory)

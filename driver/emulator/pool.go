@@ -12,9 +12,9 @@ type pool struct {
 	budget.Pool
 	handle uintptr
 	dev    *device
-	fixed  bool // the device's default pool, which cannot be destroyed
+	fixed  bool // set for the device's default pool, which cannot be destroyed
 	props  cu.CUmemPoolProps
-	reach  vm.Reach // the access rights of devices
+	reach  vm.Reach // devices' access rights
 }
 
 type devicePools struct {
@@ -209,8 +209,8 @@ func cuMemPoolCreate(c call) result {
 	return put(c, 0, p.handle)
 }
 
-// poolDevice returns the device that the properties specify. It fails if the emulator does not
-// support the properties.
+// poolDevice returns the device that the properties specify. If the emulator does not support the
+// properties, it fails.
 func (e *Emulator) poolDevice(props *cu.CUmemPoolProps) (*device, result) {
 	loc := props.Location
 	switch {
@@ -268,7 +268,7 @@ func cuMemPoolGetAttribute(c call) result {
 	return p.Get(cu.CUmemPool_attribute(c.Uint32(1)), c.Ptr(2))
 }
 
-// cuMemPoolSetAccess changes nothing if any description is invalid.
+// cuMemPoolSetAccess changes nothing if any of the descriptors is invalid.
 func cuMemPoolSetAccess(c call) result {
 	p := handleAt[pool](c, 0)
 	descs := list[cu.CUmemAccessDesc](c, 1, int(c.Word(2)))
@@ -308,7 +308,7 @@ func cuDeviceSetMemPool(c call) result {
 	return success
 }
 
-// poolOwner reads arguments i and i+1, a location and an allocation type. It returns the device
+// poolOwner reads a location and an allocation type from arguments i and i+1. It returns the device
 // whose pools serve such allocations.
 func poolOwner(c call, i int) (*device, result) {
 	loc := at[cu.CUmemLocation](c, i)
@@ -348,8 +348,8 @@ func accessFlags(read, write bool) cu.CUmemAccess_flags {
 	return cu.CU_MEM_ACCESS_FLAGS_PROT_NONE
 }
 
-// checkAccess returns an error if descs are not valid access rights to memory of d. The device d
-// must keep full access.
+// checkAccess returns an error if descs are not valid access rights for memory on d. Device d
+// itself must keep full access.
 func (e *Emulator) checkAccess(d *device, descs []cu.CUmemAccessDesc) result {
 	for i, a := range descs {
 		if r := e.checkAccessors(descs[i : i+1]); r != success {
@@ -362,7 +362,7 @@ func (e *Emulator) checkAccess(d *device, descs []cu.CUmemAccessDesc) result {
 	return success
 }
 
-// checkAccessors returns an error unless each description names an existing device.
+// checkAccessors returns an error if a descriptor does not name an existing device.
 func (e *Emulator) checkAccessors(descs []cu.CUmemAccessDesc) result {
 	for _, a := range descs {
 		switch {

@@ -26,22 +26,23 @@ type Profile struct {
 	Global, Shared MemoryCount
 }
 
-// OpcodeCount counts the executions of an instruction by warps, and by lanes whose guard was true.
+// OpcodeCount counts how often an instruction was executed: by warps, and by lanes whose guard was
+// true.
 type OpcodeCount struct{ Warps, Lanes uint64 }
 
-// MemoryCount is the traffic of one kind of memory.
+// MemoryCount holds the traffic to one kind of memory.
 type MemoryCount struct{ Loads, Stores, Atomics Traffic }
 
 // Traffic is the cost that accesses of one kind would have on a device.
 type Traffic struct {
-	Requests uint64 // number of instructions that warps executed
-	Bytes    uint64 // bytes that all lanes requested
+	Requests uint64 // number of memory instructions that warps executed
+	Bytes    uint64 // number of bytes that all lanes requested
 	// Transactions counts the 32-byte sectors that requests to global memory touch. For shared
 	// memory, it counts the passes that bank conflicts cause.
 	Transactions uint64
-	// Ideal is the minimum number of transactions for the same distinct bytes.
+	// Ideal is the minimum number of transactions needed for the same distinct bytes.
 	Ideal uint64
-	// Coalesced counts the requests that needed only the ideal number of transactions.
+	// Coalesced counts the requests that needed only their ideal number of transactions.
 	Coalesced uint64
 }
 
@@ -72,8 +73,8 @@ func (p *profiles) add(kernel string, s *vm.Stats) {
 	k.stats.Counts.Add(&s.Counts)
 }
 
-// Profile returns the counts since New of all kernels with the given name, or of all kernels if the
-// name is empty. It includes only kernels that have ended. It may be called at any time.
+// Profile returns the counts since New for all kernels with the given name, or for all kernels if
+// the name is "". It includes only kernels that have ended. It may be called at any time.
 func (e *Emulator) Profile(kernel string) Profile {
 	if e == nil {
 		return Profile{}
@@ -92,7 +93,7 @@ func (e *Emulator) Profile(kernel string) Profile {
 	return sum.public()
 }
 
-// ProfiledKernels returns the sorted names of the kernels with counts.
+// ProfiledKernels returns the sorted names of the kernels for which there are counts.
 func (e *Emulator) ProfiledKernels() []string {
 	if e == nil {
 		return nil
@@ -125,21 +126,21 @@ func (e *Emulator) profiled() bool { return e.cfg.Profile || e.simulated() }
 
 // Stats holds counts since New.
 type Stats struct {
-	Calls         uint64 // calls of driver functions
-	Launches      uint64 // started kernels, in streams and in graphs
+	Calls         uint64 // number of calls to driver functions
+	Launches      uint64 // number of kernels started, in streams and in graphs
 	GraphLaunches uint64
-	GraphNodes    uint64 // executed nodes, including the nodes of child graphs and conditional bodies
+	GraphNodes    uint64 // number of nodes executed, including those in child graphs and conditional bodies
 	Copies        uint64
 	BytesCopied   uint64
-	// HostToDevice, DeviceToHost, DeviceToDevice and HostToHost count copies by the location of
-	// source and destination. Page-locked memory counts as host memory.
+	// HostToDevice, DeviceToHost, DeviceToDevice and HostToHost count copies by where the source
+	// and destination are. Page-locked memory counts as host memory.
 	HostToDevice, DeviceToHost, DeviceToDevice, HostToHost CopyCount
 	Fills                                                  uint64
-	HostCalls                                              uint64 // calls of host functions and stream callbacks
-	Faults                                                 uint64 // failed kernels and copies
+	HostCalls                                              uint64 // number of calls to host functions and stream callbacks
+	Faults                                                 uint64 // number of kernels and copies that failed
 }
 
-// CopyCount is a number of copies and of copied bytes.
+// CopyCount holds the number of copies and the number of bytes copied.
 type CopyCount struct{ Copies, Bytes uint64 }
 
 // counters holds the running totals for Stats.
@@ -224,18 +225,19 @@ func (e *Emulator) onHost(p *transfer.Side) bool {
 //     memory, whichever is longer. A grid with fewer blocks than the device has
 //     multiprocessors uses one multiprocessor per block.
 //
-// Simulated times can still vary for two reasons. Unless Config.Workers is 1, kernels that wait for
-// each other in loops execute a varying number of instructions. The order of calls from several
-// goroutines also varies.
+// Simulated times can still vary for two reasons. If Config.Workers is not 1, kernels that wait for
+// each other in loops execute a varying number of instructions. If several goroutines make calls,
+// the order of the calls varies.
 type CostModel struct {
-	// Submit is the host's time to submit a kernel, a copy, a fill, an event or a graph.
+	// Submit is the time that the host needs to submit a kernel, a copy, a fill, an event or a
+	// graph.
 	Submit time.Duration
-	// Kernel is the time from a kernel's turn in its stream to its first instruction. GraphKernel
-	// is that time for a kernel in a graph.
+	// Kernel is the time from when the stream reaches a kernel to the kernel's first instruction.
+	// GraphKernel is the same for a kernel in a graph.
 	Kernel, GraphKernel time.Duration
-	// Graph is the time from a graph launch's turn in its stream to the graph's first node.
+	// Graph is the time from when the stream reaches a graph launch to the graph's first node.
 	Graph time.Duration
-	// Copy is the fixed part of the time of a copy or a fill.
+	// Copy is the fixed part of the time that a copy or fill takes.
 	Copy time.Duration
 	// HostFunction is the time to call a host function.
 	HostFunction time.Duration
@@ -255,7 +257,7 @@ func H200() *CostModel {
 		Kernel: 1500 * time.Nanosecond, GraphKernel: 1000 * time.Nanosecond,
 		Graph: 4 * time.Microsecond, Copy: 2 * time.Microsecond, HostFunction: 10 * time.Microsecond,
 		HostBandwidth: 50e9, DeviceBandwidth: 4.5e12,
-		InstructionRate: 128 * 1.98e9, // four schedulers of 32 lanes
+		InstructionRate: 128 * 1.98e9, // four schedulers with 32 lanes each
 	}
 }
 
@@ -284,7 +286,7 @@ func over(n uint64, rate float64) time.Duration {
 	return time.Duration(float64(n) / rate * 1e9)
 }
 
-// With Config.CostModel, time is simulated: the host has a clock, and every task of a stream has an
+// With Config.CostModel, time is simulated: the host has a clock, and every task in a stream has an
 // end time. The emulator's lock guards both.
 
 func (e *Emulator) simulated() bool { return e.cfg.CostModel != nil }
@@ -301,8 +303,8 @@ func (e *Emulator) SimulatedTime() time.Duration {
 }
 
 // submitted advances the host's clock by the cost of submitting op and returns the new time. A task
-// without an operation costs nothing, because whether such a task exists depends on the speed of
-// this machine.
+// without an operation costs nothing, because it depends on this machine's speed whether there is
+// such a task.
 func (e *Emulator) submitted(op operation) time.Duration {
 	if e.simulated() && op != nil {
 		e.hostTime += e.cfg.CostModel.Submit
@@ -310,7 +312,7 @@ func (e *Emulator) submitted(op operation) time.Duration {
 	return e.hostTime
 }
 
-// hostReached advances the host's clock to the end of work that the host has waited for.
+// hostReached advances the host's clock to the end of work for which the host has waited.
 func (e *Emulator) hostReached(t time.Duration) { e.hostTime = max(e.hostTime, t) }
 
 // end returns the simulated time at which the work ended.
@@ -361,7 +363,7 @@ type timeline struct {
 	ends  []time.Duration
 }
 
-// timeline returns a new timeline, or nil if time is not simulated.
+// timeline returns a new timeline for p. If time is not simulated, it returns nil.
 func (x *execution) timeline(p *plan) *timeline {
 	if !x.e.simulated() {
 		return nil

@@ -6,10 +6,10 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/lacking"
 )
 
-// The emulator lacks some features of a device. The functions of such a feature return
+// The emulator lacks some of a device's features. The functions for such a feature return
 // CUDA_ERROR_NOT_SUPPORTED, and the log names the feature.
 
-// argumentChecks contains the missing functions that check their arguments before they fail.
+// argumentChecks contains those missing functions that check their arguments before they fail.
 var argumentChecks = map[string]func(call) result{
 	"cuDeviceGetLuid":                checkLuid,
 	"cuDeviceGetNvSciSyncAttributes": checkNvSciSync,
@@ -51,14 +51,14 @@ func (e *Emulator) refuse(symbol, what string) result {
 }
 
 // Refused reports whether a function always returns CUDA_ERROR_NOT_SUPPORTED because the emulator
-// lacks a feature, and returns the name of the feature. symbol is a name that Lookup accepts.
+// lacks a feature. If so, what names the feature. symbol is a name that Lookup accepts.
 // docs/emulator-functions.md lists all functions.
 func Refused(symbol string) (what string, refused bool) {
 	return lacking.Of(symbol)
 }
 
-// The following functions query features that no object of the emulator has. They return the
-// driver's result for an object without the feature.
+// The following functions query features that no object in the emulator has. They return what the
+// driver returns for an object without the feature.
 
 var withoutFunctions = functions{
 	"cuArrayGetMemoryRequirements": {invalidValue, current},
@@ -73,7 +73,7 @@ var withoutFunctions = functions{
 	"cuCtxDetach":         {cuCtxDetach, afterInit},
 }
 
-// invalidValue implements queries about sparse arrays and arrays with deferred mapping. The
+// invalidValue implements queries about sparse arrays and about arrays with deferred mapping. The
 // emulator has no such arrays.
 func invalidValue(call) result { return errInvalidValue }
 
@@ -90,7 +90,7 @@ func cuModuleGetTexRef(c call) result {
 	return errNotFound
 }
 
-// cuLibraryGetUnifiedFunction always fails, because device code has no host function.
+// cuLibraryGetUnifiedFunction always fails, because no device function has a host counterpart.
 func cuLibraryGetUnifiedFunction(c call) result {
 	if handleAt[library](c, 1) == nil {
 		return errInvalidHandle
@@ -113,7 +113,7 @@ func cuCtxAttach(c call) result {
 	return put(c, 0, c.ctx.handle)
 }
 
-// cuCtxDetach undoes one cuCtxAttach. If there is none to undo, it destroys the context.
+// cuCtxDetach undoes one cuCtxAttach. If there is none left to undo, it destroys the context.
 func cuCtxDetach(c call) result {
 	ctx := handleAt[cudaContext](c, 0)
 	switch {

@@ -109,7 +109,7 @@ func TestAContextEndsWithItsLastUser(t *testing.T) {
 	r.ok(r.CuCtxSetCurrent(r.ctx))
 }
 
-// loads loads and unloads a module. It returns the JIT's error log.
+// loads loads and unloads a module. It returns the error log of the JIT compiler.
 func (r *rig) loads(text string) (says string, err error) {
 	image, log := append([]byte(text), 0), make([]byte, 4096)
 	options := []cu.CUjit_option{cu.CU_JIT_ERROR_LOG_BUFFER, cu.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES}
@@ -123,7 +123,7 @@ func (r *rig) loads(text string) (says string, err error) {
 	return string(log), err
 }
 
-// notEmulated lists the sections of the instruction list that the emulator rejects completely, and
+// notEmulated lists the sections in the instruction list that the emulator rejects completely, and
 // the prefixes of rejected instructions in other sections. docs/emulator-instructions.md lists the
 // forms.
 var notEmulated = []string{"multimem", "textures and surfaces", "cp.async.bulk.tensor", "cp.reduce.async.bulk.tensor", "cp.async.bulk.prefetch.tensor", "tensormap.", "wgmma.",
@@ -139,8 +139,8 @@ func isEmulated(section, form string) bool {
 	return !strings.HasPrefix(form, "vshr.") || !strings.Contains(form, ".min ") && !strings.Contains(form, ".max ") && !strings.Contains(form, ".h") && !strings.Contains(form, ".b")
 }
 
-// A driver accepts all forms of the instruction list. If the emulator lacks a form, it must reject
-// the module when it is loaded, and report the line.
+// A driver accepts all forms in the instruction list. If the emulator lacks a form, it must reject
+// the module at load and report the line.
 func TestInstructionFormsOfTheISA(t *testing.T) {
 	r := newRig(t)
 	for _, p := range ptxtest.Instructions() {
@@ -168,13 +168,13 @@ func TestInstructionFormsOfTheISA(t *testing.T) {
 	}
 }
 
-// unasked lists two kinds of forms that are not tested here: forms with names of functions or
-// labels as operands, which other tests cover, and forms for newer GPUs.
+// unasked lists two kinds of forms that are not tested here: forms whose operands are function
+// names or labels, which other tests cover, and forms for newer GPUs.
 var unasked = map[string]bool{
 	"call": true, "brx.idx": true, "multimem.cp.async.bulk": true, "multimem.cp.reduce.async.bulk": true,
 }
 
-// Each form that the rules of package isa allow must either run, or be listed as missing and fail
+// Each form that the rules in package isa allow must either run, or be listed as missing and fail
 // with CUDA_ERROR_NOT_SUPPORTED. PURECUDA_UPDATE=1 writes the list, which docs/ptx-instructions.md
 // prints.
 func TestTheListOfMissingForms(t *testing.T) {

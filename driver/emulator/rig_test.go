@@ -14,8 +14,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// onGPU is true if the tests of shared behaviour run on the real driver, to verify that the
-// emulator behaves the same. Tests of the emulator's own functions are then excluded, not skipped.
+// onGPU makes the tests of shared behaviour run on the real driver, to verify that the emulator
+// behaves in the same way. Tests of the emulator's own functions then do not run at all.
 var onGPU = os.Getenv("PURECUDA_TEST_DRIVER") == "system"
 
 type rig struct {
@@ -25,11 +25,11 @@ type rig struct {
 	dev cu.CUdevice
 	ctx cu.CUcontext
 
-	forgive bool // the test leaks on purpose
+	forgive bool // set if the test leaks on purpose
 }
 
-// newRig opens the driver under test. At the end of the test, no object may be open unless the test
-// has caused a sticky error.
+// newRig opens the driver under test. At the end of the test, no object may be open, unless the
+// test has caused a sticky error.
 func newRig(t *testing.T) *rig { return newRigWith(t, emulator.Config{}) }
 
 func newRigWith(t *testing.T, cfg emulator.Config) *rig {
@@ -267,12 +267,12 @@ func (r *rig) settle() {
 	r.ok(r.CuCtxSynchronize())
 }
 
-// elsewhere runs f with the same context on another OS thread.
+// elsewhere runs f on another OS thread with the same context.
 func (r *rig) elsewhere(f func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		runtime.LockOSThread() // the thread ends with the goroutine
+		runtime.LockOSThread() // never unlocked, so that the thread ends with the goroutine
 		if err := r.CuCtxSetCurrent(r.ctx); err != nil {
 			r.t.Error(err)
 			return

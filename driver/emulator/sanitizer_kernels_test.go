@@ -15,8 +15,8 @@ import (
 )
 
 // bugs contains a kernel for each kind of finding. The parameters are (p *u32, a u32, b u32). If a
-// kernel has a correct variant, it runs that variant if b is 1. The .loc directives refer to lines
-// of bugs.cu, as in a compiler's output.
+// kernel has a correct variant, it runs that variant when b is 1. The .loc directives refer to
+// lines of bugs.cu, as in a compiler's output.
 var bugs = bugHeader + strings.Join([]string{
 	bug("outside", 10, `
 	mul.wide.u32 %rd2, %t, 4;
@@ -152,8 +152,8 @@ const bugHeader = `
 .const .align 4 .b8 table[64];
 `
 
-// bug returns the text of a kernel. In body, %t is the thread's index in the block, %i its index in
-// the grid, and %ok whether to run the correct variant.
+// bug returns the text of a kernel. In body, %t holds the thread's index in the block and %i its
+// index in the grid. %ok says whether to run the correct variant.
 func bug(name string, line int, body string) string {
 	return `
 .visible .entry ` + name + `(.param .u64 p, .param .u32 a, .param .u32 b)

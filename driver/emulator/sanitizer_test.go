@@ -14,7 +14,7 @@ import (
 	"github.com/purecuda/cuda/driver/emulator"
 )
 
-// checkedRig returns a rig on an emulator with checks, even if the other tests use the real driver.
+// checkedRig returns a rig on an emulator with checks, even if other tests use the real driver.
 func checkedRig(t *testing.T, check emulator.Check) *rig {
 	t.Helper()
 	return checkedRigWith(t, emulator.Config{Check: check})
@@ -67,7 +67,7 @@ func (r *rig) pinned(bytes int) []byte {
 	return unsafe.Slice((*byte)(p), bytes)
 }
 
-// plant is a bug with the expected findings. run either makes the mistake, or runs the correct
+// plant is a bug with the findings expected for it. run makes the mistake, or it runs the correct
 // variant, which must not cause a finding.
 type plant struct {
 	name  string
@@ -79,7 +79,7 @@ type plant struct {
 	run   func(r *rig, right bool)
 }
 
-// inKernel returns a run function for a bug that is entirely in a kernel.
+// inKernel returns a run function for a bug that lies entirely in a kernel.
 func inKernel(name string, blocks, threads, a uint32) func(*rig, bool) {
 	return func(r *rig, right bool) { r.start(name, 0, blocks, threads, r.alloc(256), a, right) }
 }
@@ -229,7 +229,7 @@ func writeDestination(r *rig, right bool) {
 	r.touchWhile(s, right, &h[3], func() { r.ok(r.CuMemcpyDtoHAsync(unsafe.Pointer(&h[0]), p, 64, s)) })
 }
 
-// touchWhile submits a copy and writes a byte on the host, either before or after the copy runs.
+// touchWhile submits a copy and writes a byte on the host, before or after the copy runs.
 func (r *rig) touchWhile(s cu.CUstream, after bool, b *byte, submit func()) {
 	g := r.gate()
 	g.block(s)
@@ -242,7 +242,7 @@ func (r *rig) touchWhile(s cu.CUstream, after bool, b *byte, submit func()) {
 	g.open()
 }
 
-// ordinary is memory that does not move, so a captured copy may refer to it.
+// ordinary is pageable memory that does not move, so that a captured copy may refer to it.
 var ordinary [64]byte
 
 func pageable(r *rig, right bool) {
@@ -341,7 +341,7 @@ var varying = []struct {
 	{regexp.MustCompile(`stream 0x[0-9a-f]+`), "stream 0x…"},
 }
 
-// reports returns the reports of the planted bugs in the form that the documentation shows.
+// reports returns the reports on the planted bugs in the form used in the documentation.
 func reports(t *testing.T) string {
 	var b strings.Builder
 	for _, p := range plants {

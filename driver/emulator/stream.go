@@ -10,33 +10,33 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// stream is an in-order queue of work. It has a goroutine while the queue contains work.
+// stream is an in-order queue of work. It has a goroutine as long as the queue contains work.
 type stream struct {
 	handle    uintptr
 	ctx       *cudaContext
 	flags     uint32
 	id        uint64
-	special   bool // a legacy or per-thread stream, which its context creates and which is never destroyed
+	special   bool // set for a legacy or per-thread stream, which its context creates and which is never destroyed
 	destroyed bool
 	attrs     launch.Stream
 
 	queue     []task
-	running   bool   // has a goroutine
+	running   bool   // set while the stream has a goroutine
 	submitted uint64 // number of the last submitted task
 	done      uint64 // number of the last task that ended
 	cond      *sync.Cond
 
-	now  time.Duration   // end of the last task in simulated time
-	ends []time.Duration // ends of all tasks, if time is simulated
+	now  time.Duration   // simulated end time of the last task
+	ends []time.Duration // simulated end times of all tasks, if time is simulated
 
-	cap     *capture // nil if not capturing
-	capDeps []edge   // dependencies of the next captured node
+	cap     *capture // nil if the stream is not capturing
+	capDeps []edge   // dependencies of the next node to be captured
 
-	// The following fields are for the checks that require the order of all work.
+	// The following fields are used by checks that require the order of all work.
 	lane      *order.Lane
 	known     order.Progress // all work that precedes the next task
-	late      order.Progress // work that running tasks were found to be ordered after
-	shortened uint64         // number of retirements at the last shortening of known and late
+	late      order.Progress // work that running tasks turned out to be ordered after
+	shortened uint64         // number of retirements when known and late were last shortened
 	latest    *order.Task    // the last submitted task
 	reached   *order.Task    // the last task that ended
 }
@@ -72,8 +72,8 @@ func (s *stream) blocking() bool {
 	return !s.isLegacy() && s.flags&uint32(cu.CU_STREAM_NON_BLOCKING) == 0
 }
 
-// streamOf returns the stream of a handle. 0 and 1 are the legacy stream of the current context,
-// and 2 is the per-thread stream of the calling thread.
+// streamOf returns the stream for a handle. Handles 0 and 1 are the current context's legacy
+// stream, and 2 is the calling thread's per-thread stream.
 func (c call) streamOf(h uintptr) (*stream, result) {
 	switch h {
 	case 0, legacyHandle:
@@ -133,8 +133,8 @@ func createStream(c call, priority int32) result {
 	return put(c, 0, newStream(c.ctx, 0, flags, priority).handle)
 }
 
-// cuStreamDestroy returns immediately, and queued work still runs. Destroying the origin stream of
-// a capture also destroys the capture.
+// cuStreamDestroy returns immediately. Queued work still runs. Destroying the origin stream of a
+// capture also destroys the capture.
 func cuStreamDestroy(c call) result {
 	s := handleAt[stream](c, 0)
 	if s == nil {
@@ -189,8 +189,8 @@ func cuStreamSynchronize(c call) result {
 	return s.ctx.dev.fault
 }
 
-// waitable returns the stream passed as argument 0. It fails if the stream may not be queried or
-// waited for.
+// waitable returns the stream passed as argument 0. If the stream may not be queried or waited for,
+// it fails.
 func waitable(c call) (*stream, result) {
 	s, r := streamAt(c, 0)
 	if r != success {
@@ -225,7 +225,7 @@ func (s *stream) finished() bool {
 }
 
 func (s *stream) wait() {
-	ends := s.end() // before waiting, because other threads may submit more work
+	ends := s.end() // taken before the wait, because other threads may submit more work
 	for _, d := range s.barrier() {
 		d.wait()
 	}
@@ -235,8 +235,8 @@ func (s *stream) wait() {
 // end returns the last tasks that the host knows to have ended once it has waited for s. Without
 // ordering checks, it returns nil.
 //
-// A wait for an event that has passed adds no task to s, so the last task alone may not be ordered
-// after the event.
+// If s waits for an event that has already completed, no task is added to s. The last task alone
+// may therefore not be ordered after the event.
 func (s *stream) end() []dependency {
 	if !s.ctx.e.checks(ordering) {
 		return nil
@@ -246,7 +246,7 @@ func (s *stream) end() []dependency {
 
 func cuStreamAttachMemAsync(c call) result {
 	_, r := streamAt(c, 0)
-	return r // the emulator's managed memory is always coherent
+	return r // managed memory in the emulator is always coherent
 }
 
 func cuStreamGetAttribute(c call) result {
@@ -257,7 +257,7 @@ func cuStreamSetAttribute(c call) result {
 	return streamAttribute(c, (*launch.Stream).Set)
 }
 
-// streamAttribute reads (stream, attribute, value).
+// streamAttribute takes (stream, attribute, value).
 func streamAttribute(c call, do func(*launch.Stream, cu.CUlaunchAttributeID, *cu.CUlaunchAttributeValue) result) result {
 	s, r := streamAt(c, 0)
 	v := at[cu.CUlaunchAttributeValue](c, 2)
@@ -283,8 +283,8 @@ func cuStreamCopyAttributes(c call) result {
 	return success
 }
 
-// operation is a piece of device work, in a stream or in a node of a graph. The same value may run
-// many times, so it is immutable once it can run.
+// operation is a piece of device work in a stream or graph node. The same value may run many times,
+// so it must not change once it can run.
 type operation interface {
 	// run executes the operation on a stream's goroutine, without the emulator's lock. A result
 	// other than success becomes a fault of the device.
@@ -301,10 +301,10 @@ type execution struct {
 	stream *stream
 	now    time.Duration // simulated time
 	order  *order.Task   // the running task; nil unless a check requires the order
-	made   *vm.Trace     // where the program submitted the operation; nil without checks
+	made   *vm.Trace     // where the program submitted the operation; nil if no check is enabled
 }
 
-// dependency is a task of a stream that must end before other work begins.
+// dependency is a task in a stream that must end before other work begins.
 type dependency struct {
 	s     *stream
 	seq   uint64
@@ -313,8 +313,8 @@ type dependency struct {
 
 func (d dependency) met() bool { return d.s.done >= d.seq }
 
-// wait waits on behalf of the host. The caller holds the emulator's lock, which is released during
-// the wait.
+// wait waits on behalf of the host. The caller must hold the emulator's lock, which is released
+// during the wait.
 func (d dependency) wait() {
 	d.block()
 	e := d.s.ctx.e
@@ -323,22 +323,22 @@ func (d dependency) wait() {
 }
 
 // block waits for the work. Unlike wait, it does not update the host's clock and order. The caller
-// holds the emulator's lock, which is released during the wait.
+// must hold the emulator's lock, which is released during the wait.
 func (d dependency) block() {
 	for !d.met() {
 		d.s.cond.Wait()
 	}
 }
 
-// task is one entry of a stream's queue.
+// task is one entry in a stream's queue.
 type task struct {
-	op   operation // nil if the task only waits
+	op   operation // nil if the task is only a wait
 	deps []dependency
-	// submitted is the host's simulated time of submission.
+	// submitted is the simulated time at which the host submitted the task.
 	submitted time.Duration
 	// order is nil unless a check requires the order.
 	order *order.Task
-	made  *vm.Trace // where the program submitted it; nil without checks
+	made  *vm.Trace // where the program submitted the task; nil if no check is enabled
 }
 
 func (s *stream) last() dependency { return dependency{s, s.submitted, s.latest} }
@@ -352,8 +352,8 @@ func (s *stream) appendPending(deps []dependency) []dependency {
 }
 
 // barrier returns everything that a task submitted to s now must wait for. The legacy stream and
-// the blocking streams of its context wait for each other. The pending work in s is the last
-// element.
+// the blocking streams of its context wait for each other. The last element is the pending work in
+// s.
 func (s *stream) barrier() []dependency {
 	return s.appendPending(s.implicitDeps(nil))
 }
@@ -389,7 +389,7 @@ func (s *stream) enqueue(op operation, deps ...dependency) dependency {
 	return s.last()
 }
 
-// submittedAt returns the program's call stack for findings about the submitted work.
+// submittedAt returns the call stack at which the program submits the work, for findings about it.
 func (e *Emulator) submittedAt(order *order.Task) *vm.Trace {
 	switch {
 	case order != nil:
@@ -400,8 +400,8 @@ func (e *Emulator) submittedAt(order *order.Task) *vm.Trace {
 	return nil
 }
 
-// work runs the tasks of the stream's queue on the stream's goroutine. It returns when the queue is
-// empty.
+// work runs the tasks in the stream's queue. It is the stream's goroutine, and returns when the
+// queue is empty.
 func (s *stream) work() {
 	e := s.ctx.e
 	x := &execution{e: e, ctx: s.ctx, stream: s, now: s.now}

@@ -127,7 +127,7 @@ func TestEvents(t *testing.T) {
 	r.want("elapsed before a record", r.CuEventElapsedTime(&ms, a, b), cu.CUDA_ERROR_INVALID_HANDLE)
 	g := r.gate()
 	r.ok(r.CuEventRecord(a, s))
-	r.ok(r.CuEventSynchronize(a)) // otherwise the time includes a late start
+	r.ok(r.CuEventSynchronize(a)) // otherwise the time would include a late start
 	g.block(s)
 	r.ok(r.CuEventRecord(b, s))
 	r.ok(r.CuEventRecord(untimed, s))
@@ -245,7 +245,7 @@ func TestTrapIsALaunchFailure(t *testing.T) {
 	r.want("trap", r.CuCtxSynchronize(), cu.CUDA_ERROR_LAUNCH_FAILED)
 }
 
-// All existing streams of a context, including the legacy stream, must wait for the event. Work
+// All existing streams in a context, including the legacy stream, must wait for the event. Work
 // enqueued earlier must not wait.
 func TestAContextWaitsForAnEvent(t *testing.T) {
 	r := newRig(t)
@@ -279,8 +279,8 @@ func TestAnEventIsRecordedForAContext(t *testing.T) {
 	r.want("the stream that the event waited for", r.CuStreamQuery(a), 0)
 }
 
-// Events of a context must order two streams, even if the work has ended before the order is
-// requested.
+// Events recorded for a context must order two streams, even if the work has ended before the order
+// is requested.
 func TestEventsOfContextsOrderStreams(t *testing.T) {
 	for name, between := range map[string]func(r *rig, a, b cu.CUstream){
 		"a wait of the context": func(r *rig, a, b cu.CUstream) {
@@ -350,7 +350,7 @@ func TestExternalSemaphoreNodes(t *testing.T) {
 	*d.Handle.Fd() = int32(theirs.Export())
 	sems := make([]cu.CUexternalSemaphore, 1)
 	r.ok(r.CuImportExternalSemaphore(&sems[0], &d))
-	if n := len(r.emu.Leaks()); n != 2 { // the semaphore and the primary context
+	if n := len(r.emu.Leaks()); n != 2 { // two leaks: the semaphore and the primary context
 		t.Errorf("%d leaks while it is open", n)
 	}
 	signal := []cu.CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS{{}}
@@ -407,13 +407,13 @@ func TestCloseEndsAWaitForASemaphore(t *testing.T) {
 	if err := c.LegacyStream().Do(wait); err != nil {
 		t.Fatal(err)
 	}
-	if err := e.Close(); err != nil { // Close returns only after the wait has ended
+	if err := e.Close(); err != nil { // returns only after the wait has ended
 		t.Error(err)
 	}
 }
 
-// Between nodes, the emulator must accept the edge data that driver 580 accepts. A removal without
-// edge data must remove any edge.
+// The emulator must accept the same edge data between nodes as driver 580. A removal without edge
+// data must remove any edge.
 func TestEdgeDataBetweenNodes(t *testing.T) {
 	r := newRig(t)
 	m := r.module(edgeKernel)

@@ -54,7 +54,8 @@ func cuGetErrorString(c call) result {
 	return errorText(c, func(r cu.CUresult) string { return r.Error() })
 }
 
-// errorText stores the text that say returns for a result code. It fails for unknown codes.
+// errorText stores the text that say returns for a result code. If the code is unknown, errorText
+// fails.
 func errorText(c call, say func(cu.CUresult) string) result {
 	out := at[*byte](c, 1)
 	if out == nil {
@@ -69,8 +70,8 @@ func errorText(c call, say func(cu.CUresult) string) result {
 	return success
 }
 
-// cuGetProcAddress never finds a symbol: the emulator's functions are Go functions, which have no C
-// address.
+// cuGetProcAddress never finds a symbol, because the emulator's functions are Go functions and have
+// no C address.
 func cuGetProcAddress(c call) result {
 	if _, ok := c.text(0); !ok {
 		return errInvalidValue
@@ -91,17 +92,17 @@ func cuModuleGetLoadingMode(c call) result {
 
 func knownResult(r cu.CUresult) bool { return !strings.HasPrefix(r.String(), "CUresult(") }
 
-// The log handler belongs to the program. It may query the emulator and call CUDA, so it runs
-// without any lock.
+// The log handler belongs to the program. It may query the emulator and call CUDA, so it must run
+// without any lock held.
 
-// record is a log record that waits until the emulator's lock is released.
+// record is a log record that is held back until the emulator's lock is released.
 type record struct {
 	level slog.Level
 	msg   string
 	attrs []any
 }
 
-// log queues a record until the emulator's lock is released. The caller holds the lock.
+// log queues a record until the emulator's lock is released. The caller must hold the lock.
 func (e *Emulator) log(level slog.Level, msg string, attrs ...any) {
 	e.pendingLog = append(e.pendingLog, record{level, msg, attrs})
 }
@@ -116,11 +117,11 @@ func (e *Emulator) unlock() {
 	}
 }
 
-// journal implements the cuLogs… functions: the driver's messages about failed calls. It keeps the
-// most recent lines and passes each line to the program's callbacks.
+// journal implements the cuLogs… functions, which give access to the driver's messages about failed
+// calls. It keeps the most recent lines and passes each line to the program's callbacks.
 type journal struct {
 	lines     []string
-	first     uint32 // the number of lines[0]
+	first     uint32 // the number of the line in lines[0]
 	why       string // additional text about the call that is about to fail
 	listeners []*listener
 	returned  *sync.Cond // signalled when a listener returns
@@ -133,12 +134,12 @@ type listener struct {
 	j            *journal
 	handle       uintptr
 	fn, userData uintptr
-	unregistered bool // its data may no longer exist
+	unregistered bool // the callback's data may no longer exist
 	calling      bool
 }
 
-// journalLines is the maximum number of kept lines. journalRoom is the maximum size in bytes of a
-// dump of them.
+// journalLines is the maximum number of lines kept. journalRoom is the maximum size in bytes of a
+// dump of these lines.
 const (
 	journalLines = 100
 	journalRoom  = 25600
@@ -153,9 +154,9 @@ func (j *journal) failed(symbol string, r result) {
 	j.add(line)
 }
 
-// add appends a line. The caller holds the emulator's lock. Calls always fail on the thread that
-// runs listeners, so listeners do not receive those failures. Otherwise a listener that calls CUDA
-// would trigger itself forever.
+// add appends a line. The caller must hold the emulator's lock. On the thread that runs listeners,
+// every call fails. Listeners do not receive those failures, because a listener that calls CUDA
+// would otherwise trigger itself forever.
 func (j *journal) add(line string) {
 	line = line[:min(len(line), journalRoom/journalLines-2)] + "\n"
 	j.lines = append(j.lines, line)
@@ -170,8 +171,8 @@ func (j *journal) add(line string) {
 	}
 }
 
-// deliver calls the callback with (its data, level, text, length), unless the program has
-// unregistered it in the meantime.
+// deliver calls the callback with (its data, level, text, length). If the program has unregistered
+// the callback in the meantime, deliver does nothing.
 func (l *listener) deliver(line string) {
 	e := l.j.e
 	e.mu.Lock()
@@ -212,7 +213,7 @@ var journalFunctions = functions{
 func cuLogsCurrent(c call) result { return put(c, 0, c.e.journal.end()) }
 
 // dump returns the lines after the iterator that argument 0 points to, or all lines if there is no
-// iterator. used moves the iterator to the end of the returned lines.
+// iterator. The function used moves the iterator to the end of the returned lines.
 func (c call) dump() (text string, used func()) {
 	at, j := at[uint32](c, 0), &c.e.journal
 	if at == nil {
@@ -258,7 +259,7 @@ func cuLogsRegisterCallback(c call) result {
 }
 
 // cuLogsUnregisterCallback waits until the callback is not running, unless the callback itself
-// calls it.
+// makes the call.
 func cuLogsUnregisterCallback(c call) result {
 	l := handleAt[listener](c, 0)
 	if l == nil {
@@ -292,7 +293,7 @@ func cuCoredumpGetAttribute(c call) result {
 	return getCoredump(c, c.ctx.coredump)
 }
 
-// cuCoredumpSetAttribute rejects the generation flags, which can only be set for the process.
+// cuCoredumpSetAttribute rejects the generation flags, which can be set only for the whole process.
 func cuCoredumpSetAttribute(c call) result {
 	if !ofContext(c) || cu.CUcoredumpSettings(c.Uint32(0)) == cu.CU_COREDUMP_GENERATION_FLAGS {
 		return errInvalidValue
@@ -300,7 +301,7 @@ func cuCoredumpSetAttribute(c call) result {
 	return setCoredump(c, c.ctx.coredump)
 }
 
-// ofContext reports whether the setting passed as argument 0 exists for each context.
+// ofContext reports whether the setting passed as argument 0 exists separately for each context.
 func ofContext(c call) bool {
 	switch cu.CUcoredumpSettings(c.Uint32(0)) {
 	case cu.CU_COREDUMP_ENABLE_USER_TRIGGER, cu.CU_COREDUMP_PIPE:
@@ -309,7 +310,7 @@ func ofContext(c call) bool {
 	return true
 }
 
-// getCoredump and setCoredump read (setting, value, size).
+// getCoredump and setCoredump take (setting, value, size).
 func getCoredump(c call, s *coredump.Settings) result {
 	return s.Get(cu.CUcoredumpSettings(c.Uint32(0)), c.Ptr(1), at[uintptr](c, 2))
 }

@@ -107,7 +107,7 @@ type mismatch struct {
 	node, from *node
 }
 
-// pairing assigns the nodes of a graph to the steps of a plan.
+// pairing assigns a graph's nodes to a plan's steps.
 type pairing struct {
 	plan   *plan
 	graph  *graph
@@ -115,7 +115,7 @@ type pairing struct {
 	byNode map[*node]int
 }
 
-// pair assigns a node to each step. It first matches the exits in order. From there it matches
+// pair assigns a node to each step. It first matches the exits in order. From each exit, it matches
 // dependencies in the order of the edges.
 func (p *plan) pair(g *graph) (*pairing, *mismatch) {
 	if len(p.steps) != len(g.nodes) {
@@ -130,7 +130,7 @@ func (p *plan) pair(g *graph) (*pairing, *mismatch) {
 		}
 		return nil, bad
 	}
-	for i := len(steps) - 1; i >= 0; i-- { // driver 580 begins with the last exit
+	for i := len(steps) - 1; i >= 0; i-- { // driver 580 starts with the last exit
 		if bad := m.match(steps[i], nodes[i], nil); bad != nil {
 			return nil, bad
 		}
@@ -138,7 +138,7 @@ func (p *plan) pair(g *graph) (*pairing, *mismatch) {
 	return m, nil
 }
 
-// exits returns the steps without dependents, ordered by the creation of their nodes.
+// exits returns the steps that have no dependents, in the order in which their nodes were created.
 func (p *plan) exits() []int {
 	needed := make([]bool, len(p.steps))
 	for _, s := range p.steps {
@@ -166,8 +166,8 @@ func (g *graph) exits() []*node {
 	return out
 }
 
-// match pairs a step with a node, and then their dependencies. user is the node to report if they
-// do not match.
+// match pairs a step with a node, and then their dependencies. If they do not match, it reports
+// user as the node.
 func (m *pairing) match(i int, n *node, user *node) *mismatch {
 	if paired, ok := m.byStep[i]; ok || m.has(n) {
 		if paired == n {
@@ -308,8 +308,8 @@ func cuGraphExecUpdateV2(c call) result {
 	return r
 }
 
-// cuGraphExecUpdateV1 is cuGraphExecUpdate before CUDA 12. It reads (exec, graph, node *, result
-// *).
+// cuGraphExecUpdateV1 is cuGraphExecUpdate from before CUDA 12. It takes (exec, graph, node *,
+// result *).
 func cuGraphExecUpdateV1(c call) result {
 	out, why := at[cu.CUgraphNode](c, 2), at[updateRefusal](c, 3)
 	if why == nil {
@@ -350,7 +350,7 @@ func (p *plan) find(n *node) *step {
 	return nil
 }
 
-// clone copies the plan and its nested plans, which share their parameters with the original.
+// clone copies the plan and its nested plans. The copies share their parameters with the original.
 func (p *plan) clone() *plan {
 	q := &plan{steps: append([]step(nil), p.steps...), index: p.index}
 	for i := range q.steps {
@@ -363,8 +363,8 @@ func (p *plan) clone() *plan {
 	return q
 }
 
-// change returns the step of a node so that the caller can change it. If a launch uses the plan,
-// change clones the plan first.
+// change returns the step for a node, which the caller may change. If a launch uses the plan,
+// change first clones the plan.
 func (x *exec) change(n *node) *step {
 	if x.plan.inFlight > 0 {
 		x.plan = x.plan.clone()
@@ -372,8 +372,8 @@ func (x *exec) change(n *node) *step {
 	return x.plan.find(n)
 }
 
-// stepAt reads (exec, node) from arguments 0 and 1. The node's step must have parameters of type P.
-// The caller must not change the step.
+// stepAt reads (exec, node) from arguments 0 and 1. It fails if the node's step does not have
+// parameters of type P. The caller must not change the step.
 func stepAt[P nodeParams](c call) (*exec, *node, P, result) {
 	var none P
 	x, r := execAt(c, 0)
@@ -438,7 +438,7 @@ func cuGraphExecNodeSetParams(c call) result {
 	return x.set(n, params)
 }
 
-// setExecChild updates the steps of a child node from the graph with handle h.
+// setExecChild updates the steps inside a child node from the graph with handle h.
 func setExecChild(c call, x *exec, n *node, h uintptr) result {
 	g := find[graph](c.e, h)
 	if g == nil {

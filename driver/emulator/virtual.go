@@ -8,14 +8,15 @@ import (
 // Virtual memory management allocates physical memory and addresses separately. A mapping joins the
 // two.
 
-// physical is memory without an address: a CUmemGenericAllocationHandle.
+// physical is memory without an address. The program refers to it by a
+// CUmemGenericAllocationHandle.
 type physical struct {
 	handle uintptr
 	e      *Emulator
 	dev    *device
 	prop   cu.CUmemAllocationProp
 	buf    []byte
-	refs   int // one for the program and one per mapping
+	refs   int // one for the program, and one for each mapping
 }
 
 type mapping struct{ phys *physical }
@@ -107,7 +108,7 @@ func cuMemCreate(c call) result {
 	return put(c, 0, uint64(p.handle))
 }
 
-// release drops a reference. Dropping the last one frees the memory.
+// release drops a reference. When the last reference is dropped, the memory is freed.
 func (p *physical) release() {
 	if p.refs--; p.refs == 0 {
 		p.dev.Refund(uint64(len(p.buf)))
@@ -210,7 +211,7 @@ func cuMemSetAccess(c call) result {
 	if descs == nil || !c.e.mappings(c.Uint64(0), c.Uint64(1), func(*vm.Region, *mapping) {}) {
 		return errInvalidValue
 	}
-	var devices []cu.CUmemAccessDesc // the emulator does not restrict access by the host
+	var devices []cu.CUmemAccessDesc // descriptors for devices; the emulator does not restrict the host's access
 	for _, d := range descs {
 		if d.Location.Type == cu.CU_MEM_LOCATION_TYPE_DEVICE {
 			devices = append(devices, d)
