@@ -41,10 +41,10 @@ type Emulator struct {
 	devices        []*device
 	captures       map[*capture]struct{} // unfinished captures
 	graphAllocs    map[uint64]*allocNode // by address
-	reserved       map[uint64]uint64     // sizes of the address ranges that the program reserved, by address
+	reserved       map[uint64]uint64     // sizes of reserved address ranges, by address
 	keptAlive      map[uintptr]any       // arrays that must stay alive as long as a handle, by handle
 	exports        []*Semaphore          // by handle; nil once an import has consumed it
-	texts          map[string]*byte      // C strings that the program received; they stay valid as long as the emulator
+	texts          map[string]*byte      // C strings passed to the program; valid as long as the emulator
 	reclaimed      []Leak                // objects that were destroyed with their context
 	hostBytes      uint64                // total size of page-locked memory
 	callbacks      callback.Thread
@@ -59,9 +59,9 @@ type Emulator struct {
 	rounds         atomic.Uint64  // number of plans executed
 	hostKnows      order.Progress // work that the host knows to have ended
 	hostNodes      []*order.Task  // nodes of running graphs that the host knows to have been reached
-	leavingStreams []*stream      // destroyed streams that may have work which the host does not know to have ended
+	leavingStreams []*stream      // destroyed streams that the host does not know to be idle
 	retirements    uint64
-	signals        map[any]order.Progress // the work that precedes the last signal, by semaphore or by the word's address
+	signals        map[any]order.Progress // the work that precedes the last signal, by semaphore or word address
 	flights        []*flight              // for CheckHostMemory
 	writers        []writer               // for CheckHostMemory
 	madeAt         map[uintptr]*vm.Trace  // where each handle was created, for CheckLeaks

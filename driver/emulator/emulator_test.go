@@ -320,7 +320,7 @@ func askingRig(t *testing.T, check emulator.Check, told *atomic.Int32) *rig {
 		told.Add(1)
 		r.emu.Findings()
 		r.emu.Leaks()
-		if !asks.CompareAndSwap(false, true) { // a nested call: the copy below may fail, which calls this handler again
+		if !asks.CompareAndSwap(false, true) { // a nested call: if the copy below fails, it calls this handler again
 			return
 		}
 		defer asks.Store(false)

@@ -265,8 +265,8 @@ type Leak struct {
 	Address uint64  // only for memory
 	Size    uint64  // only for memory
 	MadeBy  string  // the function that allocated the memory
-	By      string  // the call that destroyed the object together with its context; "" if it is still open
-	At      string  // the program's call stack when it created the object; for handles, recorded only with CheckLeaks
+	By      string  // the call that destroyed the object with its context; "" if still open
+	At      string  // the program's call stack at creation; for handles, only with CheckLeaks
 }
 
 // String describes the leaked object and how it was created.

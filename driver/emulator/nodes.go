@@ -305,7 +305,7 @@ func childFrom(c call, parent *graph, h uintptr, move bool) (nodeParams, result)
 	case move:
 		g.moved = true
 		return &childNode{graph: g}, success
-	case g.hasMemory(), g.parent != nil: // driver 580 does not copy a graph that belongs to a node into another node
+	case g.hasMemory(), g.parent != nil: // driver 580 does not copy a node's graph into another node
 		return nil, errNotSupported
 	}
 	return &childNode{graph: g.clone()}, success

@@ -129,7 +129,7 @@ type Stats struct {
 	Calls         uint64 // number of calls to driver functions
 	Launches      uint64 // number of kernels started, in streams and in graphs
 	GraphLaunches uint64
-	GraphNodes    uint64 // number of nodes executed, including those in child graphs and conditional bodies
+	GraphNodes    uint64 // nodes executed, including those in child graphs and conditional bodies
 	Copies        uint64
 	BytesCopied   uint64
 	// HostToDevice, DeviceToHost, DeviceToDevice and HostToHost count copies by where the source

@@ -16,7 +16,7 @@ type stream struct {
 	ctx       *cudaContext
 	flags     uint32
 	id        uint64
-	special   bool // set for a legacy or per-thread stream, which its context creates and which is never destroyed
+	special   bool // a legacy or per-thread stream, which belongs to its context and is never destroyed
 	destroyed bool
 	attrs     launch.Stream
 

@@ -211,7 +211,7 @@ func cuMemSetAccess(c call) result {
 	if descs == nil || !c.e.mappings(c.Uint64(0), c.Uint64(1), func(*vm.Region, *mapping) {}) {
 		return errInvalidValue
 	}
-	var devices []cu.CUmemAccessDesc // descriptors for devices; the emulator does not restrict the host's access
+	var devices []cu.CUmemAccessDesc // the emulator does not restrict the host's access
 	for _, d := range descs {
 		if d.Location.Type == cu.CU_MEM_LOCATION_TYPE_DEVICE {
 			devices = append(devices, d)

@@ -8,12 +8,12 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// This file implements the memory accesses of instructions: the check of each address, the cache of
-// the most recently accessed region, and the faults. In a launch with checks, nothing is cached, so
+// This file implements memory accesses by instructions: the check of each address, the cache of the
+// most recently accessed region, and the faults. In a launch with checks, nothing is cached, so
 // every access takes the slow path in this file.
 
 // access caches the region that a memory instruction accessed last. The instruction may access
-// address a of the region if a-addr < n.
+// address a in the region if a-addr < n.
 type access struct {
 	addr   uint64
 	n      uint64
@@ -27,7 +27,7 @@ var deadRegion = func() *Region {
 	return r
 }()
 
-// The space of an access and its flags, as stored in inst.aux.
+// The memory space of an access and its flags, as stored in inst.aux.
 const (
 	spaceGeneric = iota
 	spaceGlobal
@@ -61,8 +61,8 @@ func (w *warp) pointer(in *inst, e *access, p uint64, i int) unsafe.Pointer {
 	return w.reach(in, e, p, i)
 }
 
-// site returns the cache entry of a memory instruction. It empties the entry if the region was
-// freed.
+// site returns the cache entry of a memory instruction. If the region has been freed, site empties
+// the entry.
 func (w *warp) site(in *inst) *access {
 	e := &w.cache[in.slot]
 	if e.region.dead.Load() {
@@ -339,7 +339,7 @@ func (l *lowerer) elemPlace(o *ptx.Elem, space ptx.Space) place {
 func (l *lowerer) symPlace(name string, offset int64, space ptx.Space) place {
 	v := l.lookupVar(name)
 	if v == nil {
-		r := l.symbol(name, offset) // symbol reports the error
+		r := l.symbol(name, offset) // symbol reports any error
 		return place{space, r, 0}
 	}
 	if v.kernel {
@@ -350,7 +350,7 @@ func (l *lowerer) symPlace(name string, offset int64, space ptx.Space) place {
 		s = ptx.LocalSpace
 	}
 	if space == ptx.GenericSpace && s != ptx.GlobalSpace && s != ptx.ConstSpace {
-		space = s // without a space, [var] uses the space of var
+		space = s // without a space, [var] uses var's own space
 	}
 	if space == ptx.ParamSpace {
 		space = ptx.LocalSpace
@@ -400,7 +400,7 @@ func memType(t ptx.Type) ptx.Type {
 	return ptx.U64
 }
 
-// elems returns the n operands of an access: the elements of a vector, or the only operand.
+// elems returns the n operands of an access: the elements of a vector, or the single operand.
 func (l *lowerer) elems(o ptx.Operand, n int) []ptx.Operand {
 	if v, ok := o.(*ptx.Vec); ok {
 		if len(v.Elems) != n {

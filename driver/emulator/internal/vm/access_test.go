@@ -247,7 +247,7 @@ func TestFaultsNameKernelLineThreadAndAllocation(t *testing.T) {
 	st.global.u32 [%rd1+4], %r2;
 	ret;
 }`)
-	p := upload(m, make([]uint32, 16)) // a buffer of 64 bytes
+	p := upload(m, make([]uint32, 16)) // a 64-byte buffer
 	f := faultOf(t, m.launch("k", 32, p, uint32(4)))
 	if f.Kind != vm.FaultIllegal || f.Result() != 700 || f.Kernel != "k" || f.Line != 12 || f.Thread.X != 15 || f.Addr != p+64 || f.Size != 4 || !f.Write {
 		t.Errorf("fault is %+v", f)
@@ -417,8 +417,8 @@ func TestAtomicsOnIntegers(t *testing.T) {
 	if v, _ := atomics[uint64](t, "xor", "b64", 7, "cvt.u64.u32 %v, %r1;"); v != 7 {
 		t.Errorf("xor: %#x", v)
 	}
-	// Each exchange returns the value stored before it. All returned values plus the final value
-	// must therefore equal all stored values, including the initial one.
+	// Each exchange returns the value stored before it. The sum of all returned values and the
+	// final value must therefore equal the sum of all stored values, including the initial one.
 	v, old := atomics[uint32](t, "exch", "b32", 1000, "mov.b32 %v, %r1;")
 	if float64(v)+old != 1000+255*128 {
 		t.Errorf("exch: %d and %v", v, old)

@@ -6,22 +6,22 @@ import (
 	"sort"
 )
 
-// Register allocation. PTX may use any number of registers, and each is written in few places. To
-// keep a warp's columns in the CPU cache, registers that are never live at the same time share a
-// column. Data flow over the function's basic blocks computes liveness. A linear scan over the
-// resulting intervals then assigns columns.
+// Register allocation. PTX may use any number of registers, and each of them is written in few
+// places. To keep a warp's columns in the CPU cache, registers that are never live at the same time
+// share a column. Data flow over the function's basic blocks computes liveness. A linear scan over
+// the resulting intervals then assigns columns.
 //
 // Liveness is computed for a single thread. That is sufficient even for a warp whose lanes have
-// diverged. Only the lane itself accesses its element of a column, and each lane follows a path
-// that a thread could take.
+// diverged. Only the lane itself accesses its element in a column, and each lane follows a path
+// that a single thread could take.
 //
 // The data flow is quadratic in the number of blocks and registers, so its work is limited in
 // proportion to the length of the code. A function that exceeds the limit gets a coarser liveness
 // without blocks: see hulls.
 
 // For each instruction of a function, the data flow may visit exactWork words of bit sets and store
-// exactRoom words. exactLeast is added to both limits, for short functions. Compiler-generated code
-// stays below these limits up to tens of thousands of instructions.
+// exactRoom words. Both limits are increased by exactLeast, for the sake of short functions.
+// Compiler-generated code stays below these limits up to tens of thousands of instructions.
 const (
 	exactWork  = 256
 	exactRoom  = 128
@@ -30,12 +30,12 @@ const (
 
 type allocator struct {
 	l      *lowerer
-	base   [numClasses]uint32 // first index of a class in the numbering of all classes
+	base   [numClasses]uint32 // first index of each class in the numbering of all classes
 	total  uint32
 	blocks []*basicBlock
-	dense  []uint32 // index in the bit sets of each register that is not pinned
-	sparse []uint32 // register of each index in the bit sets
-	work   int      // words of bit sets that the data flow may still visit
+	dense  []uint32 // index in the bit sets, for each register that is not pinned
+	sparse []uint32 // register, for each index in the bit sets
+	work   int      // number of bit set words that the data flow may still visit
 	ivals  []interval
 	column []uint32 // column of each register
 	pinned []bool
@@ -45,7 +45,7 @@ type allocator struct {
 type basicBlock struct {
 	from, to int
 	next     []int
-	use, def bitset // registers read before any write in this block; registers always written in it
+	use, def bitset // registers read before any write in the block; registers always written
 	in, out  bitset
 }
 
@@ -87,7 +87,8 @@ func (l *lowerer) allocate() {
 
 func (a *allocator) index(r reg) uint32 { return a.base[r.class] + r.id }
 
-// number assigns an index in the bit sets to each register that is not pinned.
+// spend deducts n words from the data flow's work limit. It returns false if fewer than n were
+// left.
 func (a *allocator) number() {
 	a.dense = make([]uint32, a.total)
 	for i, pinned := range a.pinned {
@@ -107,7 +108,7 @@ func (a *allocator) spend(n int) bool {
 	return a.work >= 0
 }
 
-// exact computes liveness by data flow. It returns false if that exceeds a limit.
+// exact computes liveness by data flow. It returns false if it would exceed a limit.
 func (a *allocator) exact() bool {
 	n := len(a.l.code)
 	a.work = exactWork*n + exactLeast
@@ -115,9 +116,9 @@ func (a *allocator) exact() bool {
 }
 
 // hulls extends each register that a loop mentions, or that is live in it, to the whole loop. A
-// thread that leaves the range between a register's mentions can return to it only by a backward
-// jump that overlaps the range. A register is therefore live at most in its own range and in the
-// backward jumps that overlap it.
+// thread that has left the range between a register's first and last mention can return to it only
+// by a backward jump that overlaps the range. A register is therefore live at most in its own range
+// and in the backward jumps that overlap it.
 func (a *allocator) hulls() {
 	loops := a.loops()
 	for i := range a.ivals {
@@ -240,8 +241,8 @@ func (a *allocator) successors(n *lowered, next int, at []int) []int {
 	return out
 }
 
-// liveness computes the registers that are live at the start and end of each block. It returns
-// false if that exceeds the work limit.
+// liveness computes which registers are live at the start and end of each block. It returns false
+// if it would exceed the work limit.
 func (a *allocator) liveness() bool {
 	words := a.words()
 	for _, b := range a.blocks {
@@ -301,7 +302,7 @@ func (a *allocator) mentions() {
 			switch {
 			case !r.def && n.in.x == nil:
 				a.extend(a.index(r.reg), p, p)
-			case !r.def: // this instruction may read after it has written something
+			case !r.def: // an instruction may read a register after it has written to another
 				a.extend(a.index(r.reg), p, p+1)
 			default:
 				a.extend(a.index(r.reg), p+1, p+1)
@@ -320,8 +321,8 @@ func (a *allocator) pin() {
 }
 
 // span extends each interval to the first and the last block boundary at which its register is
-// live. It skips the boundaries between, because registers that are live everywhere would make the
-// work quadratic.
+// live. It skips the boundaries in between. Otherwise, registers that are live everywhere would
+// make the work quadratic.
 func (a *allocator) span() {
 	seen := make(bitset, a.words())
 	for _, b := range a.blocks {
@@ -374,8 +375,8 @@ func (a *allocator) scan() {
 	}
 }
 
-// scanClass assigns columns to the intervals of one class, which are sorted by start. It returns
-// the number of columns.
+// scanClass assigns columns to the intervals of one class, which must be sorted by start. It
+// returns the number of columns used.
 func (a *allocator) scanClass(list []interval) uint32 {
 	var active expiry
 	var free []uint32

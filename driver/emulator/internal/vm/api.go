@@ -21,7 +21,7 @@
 //
 // The functions that access a kernel's registers and memory are marked norace. Data races in an
 // emulated kernel are not races in the Go program. CheckGlobalRaces finds the kernel's own races.
-// The driver's channels and locks order a launch relative to copies and other launches, and the
+// The driver's channels and locks order a launch before or after copies and other launches, and the
 // race detector sees that order.
 package vm
 
@@ -66,8 +66,8 @@ type Extern func(c *ExternCall)
 
 // ExternCall describes one lane's call of an Extern.
 type ExternCall struct {
-	// Args holds the little-endian arguments, each at its own alignment, as the PTX call laid them
-	// out.
+	// Args holds the little-endian arguments, each at its own alignment, as laid out by the PTX
+	// call.
 	Args []byte
 	// Result receives the return value, if the function has one.
 	Result []byte
@@ -78,12 +78,12 @@ type ExternCall struct {
 	// Block and Thread identify the caller.
 	Block, Thread Dim3
 	// Fault, if set by the function, ends the launch with an illegal-address fault. The report
-	// contains its text.
+	// contains the text in Fault.
 	Fault string
 }
 
 // Compile turns PTX into an executable module. It places the module's variables in opts.Memory and
-// initialises them. It links several sources: a .visible symbol in one source resolves a .extern
+// initialises them. It links the sources: a .visible symbol in one source resolves an .extern
 // symbol in another. If anything cannot be compiled, Compile returns CompileErrors, which name each
 // instruction or symbol and its line.
 func Compile(opts CompileOptions, sources ...*ptx.Module) (*Module, error) {
@@ -167,12 +167,12 @@ type Param struct {
 }
 
 // Attributes holds the values that cuFuncGetAttribute returns for a kernel. NumRegs is an estimate,
-// because the emulator does not allocate hardware registers.
+// because the emulator has no hardware registers to allocate.
 type Attributes struct {
-	MaxThreads  int // largest number of threads per block that .maxntid and .reqntid permit
+	MaxThreads  int // largest number of threads per block allowed by .maxntid and .reqntid
 	SharedBytes int // bytes of static shared memory
 	ConstBytes  int // bytes of user constants
-	LocalBytes  int // bytes of local memory and stack of one thread
+	LocalBytes  int // bytes of local memory and stack that one thread uses
 	NumRegs     int
 	PTXVersion  int  // 10*major+minor of the .target (90), for CU_FUNC_ATTRIBUTE_PTX_VERSION
 	ReqBlock    Dim3 // from .reqntid; zero if absent
@@ -181,7 +181,7 @@ type Attributes struct {
 	ParamBytes  int
 	MaxCluster  int  // from .maxclusterrank; 0 if absent
 	Explicit    bool // from .explicitcluster: each launch must specify the cluster size
-	ClusterGrid bool // from .blocksareclusters: the grid of a launch counts clusters
+	ClusterGrid bool // from .blocksareclusters: the launch's grid counts clusters
 }
 
 // Dim3 is a size or an index in up to three dimensions.
@@ -192,13 +192,13 @@ func (d Dim3) String() string { return fmt.Sprintf("(%d,%d,%d)", d.X, d.Y, d.Z) 
 // Count returns the number of elements, X*Y*Z.
 func (d Dim3) Count() uint64 { return uint64(d.X) * uint64(d.Y) * uint64(d.Z) }
 
-// DeviceInfo holds the values that special registers return about the emulated device.
+// DeviceInfo holds the values that a kernel reads from special registers about the emulated device.
 type DeviceInfo struct {
 	Ordinal           int
 	ComputeCapability int    // 10*major+minor, such as 90
-	SMs               int    // number of multiprocessors (%nsmid); 0 counts as 1
-	WarpsPerSM        int    // number of warps per multiprocessor (%nwarpid); 0 counts as 64
-	ClockKHz          int    // rate of %clock; 0 counts as 1,000,000
+	SMs               int    // number of multiprocessors (%nsmid); 0 means 1
+	WarpsPerSM        int    // number of warps per multiprocessor (%nwarpid); 0 means 64
+	ClockKHz          int    // rate of %clock in kHz; 0 means 1,000,000
 	GridID            uint64 // value of %gridid
 	GraphExec         uint64 // value of %current_graph_exec
 }
@@ -254,8 +254,8 @@ type LaunchOptions struct {
 	// Stdout receives the output of vprintf. Output of concurrent calls is not interleaved. If nil,
 	// the output is discarded.
 	Stdout io.Writer
-	// StackLimit is the maximum local memory of one thread in bytes. A value below 512 KiB, the
-	// hardware's limit, counts as 512 KiB.
+	// StackLimit is the maximum local memory of one thread in bytes. Values below the hardware's
+	// limit of 512 KiB count as 512 KiB.
 	StackLimit uint64
 	// Heap serves the kernel's malloc calls. If nil, the launch creates its own heap and releases
 	// it at the end.
@@ -267,7 +267,7 @@ type LaunchOptions struct {
 	// means no limit.
 	Timeout time.Duration
 	// BlockMemory is the maximum local and shared memory, in bytes, of all blocks that run
-	// concurrently. Further blocks wait until others end. If a single block needs more, Launch
+	// concurrently. Additional blocks wait until others end. If a single block needs more, Launch
 	// rejects the kernel as out of memory. 0 means no limit.
 	BlockMemory uint64
 	// Stats, if not nil, is updated when the launch ends.
@@ -278,7 +278,7 @@ type LaunchOptions struct {
 	User any
 }
 
-// Stats accumulates the counts of launches.
+// Stats holds accumulated counts from launches.
 type Stats struct {
 	WarpInstructions uint64 // number of instructions that warps issued
 	LaneInstructions uint64 // number of instructions that lanes executed
@@ -350,7 +350,7 @@ func (m *Module) Variables() []Variable {
 
 // Close frees the memory of the module's variables. All launches of its kernels must have ended.
 func (m *Module) Close() error {
-	// Free removes an entry from a sorted list, so freeing in reverse order moves fewer entries.
+	// Free removes an entry from a sorted list. Freeing in reverse order moves fewer entries.
 	for _, a := range slices.Backward(m.regions) {
 		if _, err := m.mem.Free(a, "unloading of its module"); err != nil {
 			return fmt.Errorf("free of a module's variables: %w", err)
@@ -376,12 +376,13 @@ func (k *Kernel) Attributes() Attributes {
 // Module returns the module that contains the kernel.
 func (k *Kernel) Module() *Module { return k.module }
 
-// DefaultVariables is the default of CompileOptions.VariableLimit.
+// DefaultVariables is the value of CompileOptions.VariableLimit if it is 0.
 const DefaultVariables = 1 << 20
 
 // CheckNumbers rejects modules in which declarations such as x<100> create more than
 // opts.VariableLimit variables. Such declarations are short, but each variable needs memory.
-// Compile calls CheckNumbers. Code that expands declarations before Compile must call it first.
+// Compile calls CheckNumbers. Code that expands declarations before it calls Compile must call
+// CheckNumbers first.
 func CheckNumbers(opts CompileOptions, mods ...*ptx.Module) error {
 	n := numbers{limit: opts.VariableLimit}
 	if n.limit == 0 {

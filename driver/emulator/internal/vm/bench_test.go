@@ -74,8 +74,8 @@ END:
 }
 `
 
-// matmul multiplies matrices with 16x16 tiles in shared memory, as nvcc -O3 compiles the usual
-// source, with the inner loop unrolled.
+// matmul multiplies matrices with 16x16 tiles in shared memory. It resembles what nvcc -O3
+// generates from the usual source, with the inner loop unrolled.
 const matmul = `
 .visible .entry matmul(.param .u64 a, .param .u64 b, .param .u64 c, .param .u32 n)
 {
@@ -197,7 +197,8 @@ func BenchmarkMatmul256(b *testing.B) {
 	measure(b, m, "matmul", o, buf, upload(m, random32(n*n, 2)), upload(m, make([]float32, n*n)), uint32(n))
 }
 
-// BenchmarkMma runs 1000 m16n8k16 products in f16 in one warp, with 2048 multiplications each.
+// BenchmarkMma runs 1000 m16n8k16 products in f16 in one warp. Each product takes 2048
+// multiplications.
 func BenchmarkMma(b *testing.B) {
 	m := load(b, accumulate)
 	o := grid(1, 32)
@@ -243,7 +244,7 @@ L:
 }
 `
 
-// BenchmarkNarrow calculates with f16 and bf16.
+// BenchmarkNarrow runs f16 and bf16 arithmetic.
 func BenchmarkNarrow(b *testing.B) {
 	m := load(b, narrow)
 	o := grid(8, 128)

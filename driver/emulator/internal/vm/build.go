@@ -8,10 +8,10 @@ import (
 
 // A kernel's program contains the kernel and all functions that it may reach, because each kernel
 // lays out shared memory differently. If many kernels share many functions, compiling all programs
-// would take quadratic time. Loading therefore compiles programs only while the work is
-// proportional to the length of the text. Each remaining program is compiled when it is first
-// needed. Until then, loading checks only the functions of that program that have not been checked
-// for another kernel.
+// would take quadratic time. Loading therefore compiles programs only as long as the total work
+// stays proportional to the length of the text. Each remaining program is compiled when it is first
+// needed. For such a program, loading only checks those functions that have not been checked for
+// another kernel.
 
 // Loading lowers at most eagerTimes*n + eagerLeast statements for a text of n statements.
 const (
@@ -34,7 +34,7 @@ func (c *compiler) measure() {
 	}
 }
 
-// mostConst is the maximum total size, in bytes, of the .const variables of a source.
+// mostConst is the maximum total size, in bytes, of the .const variables in a source.
 const mostConst = 64 << 10
 
 func (c *compiler) measureConstants(s *source) {
@@ -66,8 +66,8 @@ func statements(b *ptx.Block) int {
 	return n
 }
 
-// kernel compiles one entry. Beyond the limit for loading, it only checks the entry, and the
-// program is compiled when it is first needed.
+// kernel compiles one entry. If the limit for loading has been exceeded, it only checks the entry,
+// and the program is compiled when it is first needed.
 func (c *compiler) kernel(s *source, f *ptx.Function) {
 	k := &Kernel{name: f.Name, module: c.mod}
 	k.describe(s, f)
@@ -89,8 +89,8 @@ func (c *compiler) kernel(s *source, f *ptx.Function) {
 	c.mod.names = append(c.mod.names, f.Name)
 }
 
-// build compiles the program of k. If check is set, k is nil and build only looks for errors in
-// functions that have not been checked.
+// build compiles the program of k. If check is set, k must be nil, and build only looks for errors
+// in functions that have not been checked yet.
 func (c *compiler) build(k *Kernel, s *source, f *ptx.Function, check bool) {
 	b := &builder{c: c, funcs: map[*symbol]*function{}, shared: map[*symbol]uint32{}, locs: map[string]int32{}, taken: map[*symbol]bool{}, dynAlign: 16, check: check}
 	b.prog = &program{byID: map[int]*function{}}
@@ -213,7 +213,8 @@ func (c *compiler) initVariable(s *source, v *ptx.Variable, b []byte) {
 	c.initPart(s, v, v.Init, dims, elem, b)
 }
 
-// initPart fills b, an array with dimensions dims, from one initialiser. An element has elem bytes.
+// initPart fills b from one initialiser. b is an array with dimensions dims and elements of elem
+// bytes.
 func (c *compiler) initPart(s *source, v *ptx.Variable, in *ptx.Init, dims []int, elem int, b []byte) {
 	if !in.List {
 		if len(b) < elem {
@@ -231,7 +232,7 @@ func (c *compiler) initPart(s *source, v *ptx.Variable, in *ptx.Init, dims []int
 			step *= d
 		}
 	}
-	// A flat list may initialise an array of several dimensions.
+	// A flat list may initialise a multidimensional array.
 	if len(in.Elems) > 0 && !in.Elems[0].List && len(inner) > 0 {
 		step, inner = elem, nil
 	}
@@ -277,8 +278,8 @@ func maskByte(x, mask uint64) uint64 {
 	return x
 }
 
-// symbolAddr returns the address of a global, a constant or a function. It returns false if o names
-// none of these.
+// symbolAddr returns the address of the global, constant or function that o names. If it names none
+// of these, symbolAddr returns false.
 func (c *compiler) symbolAddr(s *source, o *ptx.Sym) (uint64, bool) {
 	sym := c.lookup(s, o.Name)
 	switch {

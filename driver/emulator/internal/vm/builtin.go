@@ -9,10 +9,10 @@ import (
 	"sync"
 )
 
-// The functions that PTX may call without defining them: vprintf, malloc, free and __assertfail.
+// The functions that PTX may call without a definition: vprintf, malloc, free and __assertfail.
 
-// builtin is a function that the engine provides. args holds the bytes of the arguments, and ret
-// receives the result.
+// builtin is a function that the engine provides. args holds the bytes of the arguments, and the
+// function writes its result to ret.
 type builtin func(w *warp, in *inst, lane int, args, ret []byte)
 
 var builtins = map[string]builtin{
@@ -22,7 +22,8 @@ var builtins = map[string]builtin{
 	"__assertfail": builtinAssert,
 }
 
-// extern returns the Extern or the builtin that implements an undefined function, or neither.
+// extern returns the Extern or the builtin that implements an undefined function. If there is none,
+// both results are nil.
 func (c *compiler) extern(name string) (Extern, builtin) {
 	if e := c.opts.Externs[name]; e != nil {
 		return e, nil
@@ -33,7 +34,7 @@ func (c *compiler) extern(name string) (Extern, builtin) {
 // Provided reports whether the engine implements the named function.
 func Provided(name string) bool { return builtins[name] != nil }
 
-// Heap is the device-side heap of malloc and free. A driver keeps one for each context. An
+// Heap is the device-side heap used by malloc and free. A driver keeps one for each context. An
 // allocation lives until it is freed or the heap is released.
 type Heap struct {
 	mu    sync.Mutex
@@ -41,7 +42,7 @@ type Heap struct {
 	dev   int
 	limit uint64
 	used  uint64
-	live  map[uint64]uint64 // sizes of live allocations by address
+	live  map[uint64]uint64 // sizes of live allocations, by address
 }
 
 // NewHeap creates a heap of at most limit bytes on a device.
@@ -80,7 +81,7 @@ func (h *Heap) Free(addr uint64) bool {
 	return err == nil
 }
 
-// Release frees all allocations of the heap.
+// Release frees all allocations in the heap.
 func (h *Heap) Release() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -91,8 +92,8 @@ func (h *Heap) Release() {
 	h.used = 0
 }
 
-// heapOf returns the heap from the launch options, or the launch's own heap if the options contain
-// none.
+// heapOf returns the heap in the launch options. If there is none, it returns the launch's own
+// heap.
 func (r *launchRun) heapOf() *Heap {
 	if r.opts.Heap != nil {
 		return r.opts.Heap
@@ -157,8 +158,8 @@ func (w *warp) bytesAt(in *inst, addr uint64, n int, lane int) []byte {
 	return out
 }
 
-// cString returns the string at a generic address up to a NUL byte or 64 KiB. At address 0, the
-// string is empty.
+// cString returns the string at a generic address. The string ends at a NUL byte or after 64 KiB.
+// At address 0, it is empty.
 func (w *warp) cString(in *inst, addr uint64, lane int) string {
 	var out []byte
 	for addr != 0 && len(out) < 1<<16 {
@@ -202,7 +203,7 @@ type printer struct {
 	off  uint64
 	n    int
 	out  []byte
-	full bool // the writer has failed or is missing
+	full bool // the writer has failed, or there is none
 }
 
 const (
@@ -234,7 +235,7 @@ func (p *printer) repeat(c byte, n int64) {
 	}
 }
 
-// flush writes the buffered output. If the launch must end, flush ends the kernel.
+// flush writes the buffered output. If the launch has been told to end, flush ends the kernel.
 func (p *printer) flush() {
 	run := p.w.cta.run
 	if len(p.out) > 0 && run.opts.Stdout != nil {
@@ -395,8 +396,8 @@ func (p *printer) convert(c byte, s spec) bool {
 	return true
 }
 
-// integer reads a 32-bit argument. If s.long is set, integer reads nothing and the caller reads the
-// argument with last.
+// integer reads a 32-bit argument. If s.long is set, integer reads nothing, and the caller must
+// read the argument with last.
 func (p *printer) integer(s *spec) uint64 {
 	if s.long {
 		return 0
@@ -529,7 +530,7 @@ func (s *spec) float(p *printer, c byte, x float64) {
 		if c == 'g' {
 			prec = max(prec, 1)
 			if !s.sharp {
-				f.tail = 0 // this conversion drops zeros at the end
+				f.tail = 0 // this conversion drops trailing zeros
 			}
 		}
 		f.text = fmt.Sprintf(verb+"."+strconv.FormatInt(prec, 10)+string(c), x)

@@ -12,8 +12,8 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// These tests cover every type of function parameter with every way of passing it and of calling
-// the function.
+// These tests cover every type of function parameter with every way to pass it and every way to
+// call the function.
 
 type shape struct {
 	typ    string
@@ -52,7 +52,7 @@ func (s shape) unit() string {
 	return fmt.Sprintf("b%d", n)
 }
 
-// load and store move a register from and to memory. A predicate occupies one byte.
+// load moves a register from memory, and store moves it to memory. A predicate occupies one byte.
 func (s shape) load(space, reg, at string) string {
 	if s.typ == "pred" {
 		return fmt.Sprintf("{ .reg .b16 %%l; ld.%s.u8 %%l, [%s]; setp.ne.u16 %s, %%l, 0; }", space, at, reg)
@@ -97,12 +97,12 @@ const clobber = `.reg .b32 %x<6>; .reg .b64 %y<6>; .reg .pred %z<6>;
 `
 
 // callForm is one way to write a function of type (s, u32, pred) f(u16, s, pred) and a call to it.
-// The u16 and pred parameters, lead and trail, surround the parameter under test with parameters of
-// other banks.
+// The u16 parameter lead and the pred parameter trail surround the parameter under test with
+// parameters from other banks.
 type callForm struct {
 	name string
 	fits func(s shape) bool
-	// funcs returns the PTX of the functions, and body the PTX of the call.
+	// funcs returns the PTX of the functions, and body returns the PTX of the call.
 	funcs, body func(s shape) string
 	// called reports whether a lane makes the call. adds returns the number that the call adds to
 	// the u32 result.
@@ -197,7 +197,7 @@ BASE:
 	}
 }
 
-// callKernel returns a kernel that makes a call in the given form while registers of each bank are
+// callKernel returns a kernel that makes a call in the given form while registers in every bank are
 // live.
 func callKernel(s shape, c callForm) string {
 	return ".version 8.4\n.target sm_90\n.address_size 64\n" + c.funcs(s) + `
@@ -284,7 +284,7 @@ func wantStackFault(t *testing.T, err error, word string) {
 	}
 }
 
-// The stacks of all running threads together are bounded. Deep recursion in many threads must
+// The stacks of all running threads together have a limit. Deep recursion in many threads must
 // fault.
 func TestStacksOfAllThreadsAreBounded(t *testing.T) {
 	m := load(t, `.func f(.reg .u32 n)
@@ -336,7 +336,7 @@ func TestAllocaIsBoundedForAllThreads(t *testing.T) {
 }
 
 // stackrestore must reject a pointer that stacksave did not return. Otherwise, memory outside the
-// stack would appear to belong to it.
+// stack would seem to belong to it.
 func TestStackPointersAreChecked(t *testing.T) {
 	m := load(t, `.visible .entry k(.param .u64 n)
 {

@@ -302,8 +302,8 @@ func TestDeviceHeap(t *testing.T) {
 	}
 }
 
-// malloc must read all 64 bits of the size. The low half of the second size alone would fit in the
-// heap.
+// malloc must read all 64 bits of the size. The lower half of the second size alone would fit in
+// the heap.
 func TestMallocOfMoreThanFourGigabytesFails(t *testing.T) {
 	m := load(t, `
 .extern .func (.param .b64 r) malloc(.param .b64 n);

@@ -8,9 +8,9 @@ import (
 
 // Races in global memory. Each granule of memory that a checked launch accesses has a record. The
 // record holds the last write and up to three reads, from different threads and warps if possible.
-// A granule has 4 bytes until an access is smaller. From then on, it has 1 byte.
+// A granule has 4 bytes until a smaller access occurs, and 1 byte from then on.
 
-// tracker holds the state of the checks of global memory. mu also guards the access records of all
+// tracker holds the state of the checks on global memory. mu also guards the access records of all
 // regions.
 type tracker struct {
 	mu     sync.Mutex
@@ -33,7 +33,7 @@ type event struct {
 	pc          int32
 	block       uint64
 	warp        uint32
-	epoch, lane uint32 // epoch of the block, epoch of the warp
+	epoch, lane uint32 // epoch of the block and epoch of the warp
 	time        uint32 // clock of the block
 	batch       uint32
 	shape, grid Dim3
@@ -47,11 +47,11 @@ type mark struct {
 
 const (
 	granule     = 4
-	shadowPage  = 256 // size in bytes of the memory that one page covers
+	shadowPage  = 256 // number of bytes of memory that one page covers
 	pageEntries = shadowPage / granule
 )
 
-// cell is the access record of a granule. Its fields are as in shadowByte.
+// cell is the access record of a granule. Its fields have the same meaning as in shadowByte.
 type cell struct{ write, read, mate, other mark }
 
 // globalShadow holds the access records of a region, by page.
@@ -124,8 +124,8 @@ func (w *warp) trackGlobal(in *inst, r *Region, p uint64, i int) (unwritten bool
 }
 
 // meet handles an atomic or volatile access at p. The block learns the clocks stored at that
-// address. A write then stores the clocks of the block's last fence there, if the block has
-// executed one.
+// address. If the access is a write and the block has executed a fence, the clocks of its last
+// fence are then stored there.
 func (t *tracker) meet(w *warp, in *inst, p uint64) {
 	b := &w.cta.shadow.global
 	key := syncKey{w.cta.run, p &^ 3}
@@ -193,8 +193,8 @@ func (w *warp) raceGlobal(in *inst, r *Region, p uint64, i int) {
 	}
 }
 
-// conflict returns an earlier access that is unordered with now. both reports whether the two
-// accesses are writes.
+// conflict returns an earlier access that is unordered with now. both reports whether both accesses
+// are writes.
 func (c *cell) conflict(now mark, write bool, knows clockSet) (prev mark, both bool) {
 	switch {
 	case c.write.unordered(now, knows):
@@ -227,7 +227,7 @@ func (c *cell) record(now mark, write bool) {
 	c.read = now
 }
 
-// unordered reports whether the earlier access p is unordered with the access now. knows is the
+// unordered reports whether the earlier access p and the access now are unordered. knows is the
 // clock set of the block that makes the access now.
 func (p mark) unordered(now mark, knows clockSet) bool {
 	switch {
@@ -245,8 +245,8 @@ func (p mark) unordered(now mark, knows clockSet) bool {
 	return p.warp != now.warp || p.lane == now.lane
 }
 
-// afterGlobal reports an instruction's conflicts in global memory, except between writes of the
-// same value.
+// afterGlobal reports the conflicts that an instruction caused in global memory, except conflicts
+// between writes of the same value.
 func (w *warp) afterGlobal(in *inst) {
 	b := &w.cta.shadow.global
 	for _, h := range b.hits {
@@ -291,8 +291,8 @@ func (p mark) describe(r *launchRun) string {
 	return out
 }
 
-// Track enables CheckUninitialized for global memory, if c contains it, in regions that are created
-// later. CheckGlobalRaces does not require Track.
+// Track enables CheckUninitialized for global memory, if c contains it, in regions created from now
+// on. CheckGlobalRaces does not require Track.
 func (m *Memory) Track(c Checks) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -312,7 +312,7 @@ func (m *Memory) traced(r *Region) *Region {
 	return r
 }
 
-// freedAt returns the place of the call that frees the region, or nil for a region of a kernel's
+// freedAt returns the trace of the call that freed the region, or nil for a region in a kernel's
 // heap.
 func (r *Region) freedAt() *Trace {
 	if r.Kind == RegionHeap {
@@ -322,7 +322,7 @@ func (r *Region) freedAt() *Trace {
 }
 
 // Touch records an access by a copy or a fill. order is its position relative to other work. Touch
-// returns a report of the first conflict with an earlier access, or "".
+// returns a report on the first conflict with an earlier access, or "" if there is none.
 func (m *Memory) Touch(addr, size uint64, write bool, order Order, what string) string {
 	found := ""
 	for size > 0 {
@@ -362,10 +362,10 @@ func (m *Memory) touchRegion(r *Region, off, n uint64, write bool, order Order, 
 	return fmt.Sprintf("%s is unordered with the %s of %s; %s", what, verb(conflict.wrote), conflict.describe(new(launchRun)), m.Nearest(r.Addr+at))
 }
 
-// Reads of never-written global and local memory (checks.go covers shared memory). The check covers
-// device memory and the heap of kernels. Page-locked and managed memory counts as written, because
-// a program may write it without the driver. Module variables also count as written, because they
-// are initialised.
+// Reads of global and local memory that was never written (checks.go covers shared memory). The
+// check covers device memory and the heap that kernels allocate from. Page-locked and managed
+// memory counts as written, because a program may write it without the driver. Module variables
+// also count as written, because they are initialised.
 
 // byteSet has one bit for each byte of a region. It is guarded by Memory.track.
 type byteSet struct{ words []uint64 }
@@ -426,7 +426,7 @@ func (m *Memory) Written(addr, size uint64) {
 	})
 }
 
-// WrittenFrom records a copy. Bytes that are unwritten in the source become unwritten in the
+// WrittenFrom records a copy. Bytes that are unwritten in the source count as unwritten in the
 // destination.
 func (m *Memory) WrittenFrom(dst, src, size uint64) {
 	if m.track.checks&CheckUninitialized == 0 {
@@ -457,8 +457,8 @@ func (m *Memory) copyWritten(r *Region, off, n, src uint64) {
 	}
 }
 
-// eachPart calls f for each region in a range, with the part of the range in that region. It stops
-// at the first address without a region.
+// eachPart calls f for each region in a range, with the part of the range that lies in the region.
+// It stops at the first address without a region.
 func (m *Memory) eachPart(addr, size uint64, f func(r *Region, off, n uint64)) {
 	m.track.mu.Lock()
 	defer m.track.mu.Unlock()

@@ -16,7 +16,8 @@ import (
 //
 // Barriers and lane-synchronising operations order accesses within a block. An atomic or volatile
 // access is treated as if it ordered the whole block. Programs that synchronise through flags
-// therefore cause no false reports, but races across such an access are missed.
+// therefore cause no false reports, but a race between accesses before and after such an access is
+// missed.
 
 const implementedChecks = CheckBarriers | CheckSharedRaces | CheckUninitialized | CheckGlobalRaces
 
@@ -27,17 +28,17 @@ const resultNotSupported = 801
 
 type shadow struct {
 	bytes  []shadowByte // one for each byte of shared memory
-	epoch  uint32       // incremented when all accesses of the block so far become ordered
-	batch  uint32       // number of memory instructions so far
+	epoch  uint32       // incremented whenever all accesses so far by the block become ordered
+	batch  uint32       // number of memory instructions executed so far
 	hits   []hit        // conflicts of the current instruction in shared memory
 	old    []byte       // the bytes that the current instruction overwrites
 	global blockClock
 	local  map[*warp]*localShadow
 }
 
-// shadowByte records the last write and up to three reads of a byte. read is the last read. mate is
-// the last earlier read by another lane of the same warp. other is the last earlier read by another
-// warp.
+// shadowByte records the last write to a byte and up to three reads of it. read is the last read.
+// mate is the last earlier read by another lane of the same warp. other is the last earlier read by
+// another warp.
 type shadowByte struct{ write, read, mate, other touch }
 
 func (b *shadowByte) reads(now touch) {
@@ -51,8 +52,8 @@ func (b *shadowByte) reads(now touch) {
 	b.read = now
 }
 
-// race returns an earlier access that is unordered with w's access now, or a zero touch. wrote
-// reports whether the earlier access is a write.
+// race returns an earlier access that is unordered with w's access now. If there is none, it
+// returns a zero touch. wrote reports whether the earlier access is a write.
 func (b *shadowByte) race(w *warp, now touch, write bool) (prev touch, wrote bool) {
 	if w.races(b.write, now) {
 		return b.write, true
@@ -69,7 +70,7 @@ func (b *shadowByte) race(w *warp, now touch, write bool) (prev touch, wrote boo
 type touch struct {
 	thread      uint32
 	pc          int32
-	epoch, warp uint32 // epochs of the block and of the thread's warp
+	epoch, warp uint32 // epoch of the block and epoch of the thread's warp
 	batch       uint32 // number of the instruction
 }
 
@@ -79,7 +80,7 @@ type hit struct {
 	prev  touch
 	wrote bool // the earlier access was a write
 	waw   bool // both accesses are writes
-	index int  // start of the overwritten bytes in old
+	index int  // index in old of the overwritten bytes
 }
 
 // checked returns the program with every memory instruction wrapped in checks.
@@ -116,8 +117,8 @@ func checkedFence(exec execFunc) execFunc {
 	}
 }
 
-// resetShadow creates empty access records for a new block, or none if the launch checks no
-// accesses.
+// resetShadow creates empty access records for a new block. If the launch does not check accesses,
+// it creates none.
 func (c *cta) resetShadow() {
 	if c.run.opts.Checks&accessChecks == 0 {
 		c.shadow = nil
@@ -127,14 +128,14 @@ func (c *cta) resetShadow() {
 	c.shadow.global.reset(c)
 }
 
-// ordered records that all accesses of the block so far happen before its later accesses.
+// ordered records that all accesses so far by the block happen before its later accesses.
 func (c *cta) ordered() {
 	if c.shadow != nil {
 		c.shadow.epoch++
 	}
 }
 
-// waited records that the block has observed the end of an mbarrier phase. Every block of its
+// waited records that the block has observed the end of an mbarrier phase. Every block in its
 // cluster may have contributed to that phase.
 func (c *cta) waited() {
 	if c.cluster != nil {
@@ -144,8 +145,8 @@ func (c *cta) waited() {
 	c.ordered()
 }
 
-// writtenOutside records that another block of the cluster wrote n bytes of this block's shared
-// memory, from a given offset. Races with such writes are not checked.
+// writtenOutside records that another block in the cluster wrote n bytes of this block's shared
+// memory, starting at offset at. Such writes are not checked for races.
 func (s *shadow) writtenOutside(at, n uint64) {
 	for k := at; k < at+n; k++ {
 		s.bytes[k].write = touch{thread: 1, pc: -1}
@@ -213,7 +214,7 @@ func (w *warp) touch(in *inst, pc int32, i int, at uint64) {
 	}
 }
 
-// races reports whether the earlier access t is unordered with the access now.
+// races reports whether the earlier access t and the access now are unordered.
 func (w *warp) races(t, now touch) bool {
 	if t.thread == 0 || t.thread == now.thread || t.epoch != now.epoch {
 		return false
@@ -222,8 +223,8 @@ func (w *warp) races(t, now touch) bool {
 	return !sameWarp || t.warp == now.warp
 }
 
-// afterAccess reports the conflicts of the current instruction, except between writes of the same
-// value.
+// afterAccess reports the conflicts that the current instruction caused, except conflicts between
+// writes of the same value.
 func (w *warp) afterAccess(in *inst) {
 	s := w.cta.shadow
 	for _, h := range s.hits {
@@ -273,7 +274,8 @@ func (w *warp) sameRegister(in *inst, i, j int) bool {
 	return (w.r32[in.b][i]^w.r32[in.b][j])&keep == 0
 }
 
-// placeOf returns the source line of an instruction, or its PTX line if the source is not known.
+// placeOf returns the source line of an instruction. If it is unknown, placeOf returns the PTX
+// line.
 func (p *program) placeOf(pc int32) string {
 	if pc < 0 || int(pc) >= len(p.lines) {
 		return "an unknown line"
@@ -331,8 +333,9 @@ func (c *cta) checkBarrier(id int) {
 	}
 }
 
-// apart returns two splits of the warp that wait at barrier id in different instructions. b is nil
-// if all splits at the barrier wait in the same instruction, and a is nil if none waits there.
+// apart returns two splits of the warp that wait at barrier id in different instructions. If all
+// splits at the barrier wait in the same instruction, b is nil. If none waits there, a is nil as
+// well.
 func (w *warp) apart(id int) (a, b *split) {
 	for i := range w.splits {
 		s := &w.splits[i]
@@ -356,7 +359,7 @@ func (c *cta) waiter(id int) (*warp, *split) {
 	return nil, nil
 }
 
-// exited returns the first thread of the block that has exited.
+// exited returns the first thread in the block that has exited.
 func (c *cta) exited() Dim3 {
 	for _, w := range c.warps {
 		all := full
@@ -376,10 +379,10 @@ func (w *warp) findAt(s *split, detail string) {
 }
 
 // How accesses of different blocks are ordered. Each block has a clock. It also records, for each
-// other block, the time up to which that block's accesses happen before its own. A fence of device
-// or system scope publishes this record. An atomic or volatile write after the fence stores the
-// published record at its address. An atomic or volatile access by another block reads it from that
-// address. The reader needs no fence, because programs without one use volatile reads.
+// other block, the time up to which that block's accesses happen before its own. A fence with
+// device or system scope publishes this record. An atomic or volatile write after the fence stores
+// the published record at its address. An atomic or volatile access by another block reads it from
+// that address. The reader needs no fence, because programs without one use volatile reads.
 
 type memoryOrder uint8
 
@@ -418,7 +421,7 @@ type blockClock struct {
 	block     uint64 // the block's number in the grid
 	time      uint32
 	knows     clockSet
-	published clockSet // copy of knows made by the last fence; nil: no fence yet
+	published clockSet // copy of knows at the last fence; nil if there was none
 	event     *event   // event of the current instruction
 	hits      []globalHit
 	old       []byte
@@ -454,7 +457,7 @@ func orderBlocks(blocks []*cta) {
 }
 
 // Order is the position of a launch or copy relative to others. After reports whether the program
-// made sure that the earlier operation had ended before this one began.
+// guarantees that the earlier operation ends before this one begins.
 type Order interface {
 	After(earlier Order) bool
 	Made() *Trace // where the program submitted the operation; nil if unknown

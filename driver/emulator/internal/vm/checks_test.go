@@ -9,7 +9,7 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// probe returns a kernel with 64-bit addresses p and q. In body, %t is the thread's index in the
+// probe returns a kernel with 64-bit addresses p and q. In body, %t holds the thread's index in the
 // block, %b the block's index, and %i the thread's index in the grid.
 func probe(body string) string {
 	return `.visible .entry k(.param .u64 p, .param .u64 q)
@@ -70,8 +70,8 @@ func globalFindings(t *testing.T, blocks, threads int, body string) []*vm.Fault 
 	return newChecker(t, vm.CheckGlobalRaces, body).run(blocks, threads, nil)
 }
 
-// globalRaceTests lists kernel bodies that access global memory, and how many pairs of their
-// instructions race.
+// globalRaceTests lists kernel bodies that access global memory, with the number of instruction
+// pairs that race.
 var globalRaceTests = []struct {
 	name            string
 	blocks, threads int
@@ -401,7 +401,7 @@ func TestClusterRegisters(t *testing.T) {
 }
 
 // One thread reads an address. One or two other threads then read it, and one of them also writes
-// it. The check must still report the first read as unordered with the write.
+// it. The check must still report that the first read and the write are unordered.
 func TestReadsOfOthersAreRemembered(t *testing.T) {
 	for space, base := range map[string]string{
 		"shared": ".shared .u32 v[64]; mov.u32 %r1, v; st.shared.u32 [%r1], 1; bar.sync 0;", "global": "sub.u64 %r1, %out, %rd0;",

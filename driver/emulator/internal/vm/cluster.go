@@ -11,9 +11,9 @@ import (
 // Clusters: blocks that run concurrently and can access each other's shared memory. All blocks of a
 // cluster run in turn on one goroutine, so their shared state needs no locks.
 
-// mapa maps byte b of the shared memory of the cluster's block r to the address (r+1)<<clusterShift
-// + b. Lower addresses belong to the executing block. Shared memory is always smaller than
-// 1<<clusterShift, so the two kinds of address cannot be confused.
+// mapa maps byte b in the shared memory of block r in the cluster to the address
+// (r+1)<<clusterShift + b. Lower addresses belong to the executing block. Shared memory is always
+// smaller than 1<<clusterShift, so the two kinds of address cannot be confused.
 const (
 	clusterShift = 24
 	clusterBytes = 1 << clusterShift
@@ -22,7 +22,7 @@ const (
 // cluster is the state that the blocks of a cluster share. The first block represents the cluster
 // in the launch's lists.
 type cluster struct {
-	ctas  []*cta // blocks by rank
+	ctas  []*cta // blocks in the cluster, by rank
 	ended []bool
 	stuck int // number of turns in which all blocks waited (see fault.go)
 }
@@ -56,7 +56,7 @@ func (o *LaunchOptions) clusterSize() Dim3 {
 	return o.Cluster
 }
 
-// startCluster prepares all blocks of cluster i of the grid and returns its first block.
+// step runs one turn of each block in the cluster that has not ended.
 func (r *launchRun) startCluster(i uint64) *cta {
 	size := r.opts.clusterSize()
 	n := over(r.opts.Grid, size)
@@ -116,7 +116,8 @@ func (k *cluster) deadlock() *Fault {
 	panic("vm: no block of the cluster is left")
 }
 
-// end records that block i has ended. The other blocks may no longer access its shared memory.
+// member returns the block with the given rank in the cluster. If there is no such block or it has
+// ended, member panics with a fault.
 func (k *cluster) end(i int) {
 	k.ended[i] = true
 	for _, o := range k.ctas {
@@ -139,8 +140,9 @@ func (c *cta) waitsForCluster() bool {
 	return false
 }
 
-// member returns the cluster's block with the given rank. It panics with a fault if there is no
-// such block or it has ended.
+// reachCluster returns the shared memory of a block in the cluster, or panics with a fault. p is a
+// shared address. window is sharedWindow if the instruction used a generic address, and 0
+// otherwise.
 func (w *warp) member(in *inst, p uint64, rank uint64, i int) *cta {
 	k := w.cta.group()
 	if rank >= uint64(len(k.ctas)) {
@@ -293,7 +295,7 @@ func (l *lowerer) barrierInstr(aux uint16) {
 }
 
 // lowerMapa lowers mapa, which converts an address in the block's own shared memory to the
-// corresponding address in another block of the cluster.
+// corresponding address in another block in the cluster.
 func lowerMapa(l *lowerer, i *ptx.Instr, f *form) {
 	window, ok := l.clusterForm(f)
 	if !ok || !l.args(i, 3, 3) {
@@ -346,8 +348,8 @@ func execCTARank(w *warp, in *inst, m uint32) {
 	}
 }
 
-// clusterForm returns the address window of mapa and getctarank: shared memory for
-// .shared::cluster, otherwise generic.
+// clusterForm returns the address window for mapa and getctarank: shared memory for
+// .shared::cluster, and the generic window otherwise.
 func (l *lowerer) clusterForm(f *form) (window uint64, ok bool) {
 	if len(f.types) != 1 || f.flags != 0 || f.typ() != ptx.U32 && f.typ() != ptx.U64 {
 		l.unsupported()
@@ -387,8 +389,8 @@ func execIsShared(w *warp, in *inst, m uint32) {
 	w.setPred(in, r, m)
 }
 
-// st.async and red.async: stores and reductions to the shared memory of a block of the cluster.
-// They signal an mbarrier object in the same block.
+// st.async and red.async: stores and reductions to the shared memory of a block in the cluster.
+// They signal an mbarrier object in that block.
 
 // remoteMods returns the operation of red.async, or "". ok reports whether the form is supported.
 func remoteMods(l *lowerer, f *form) (op string, ok bool) {

@@ -9,8 +9,8 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// clusterKernel returns a kernel k(out). In body, %rank is the block's rank, %me the thread's
-// index, and bar an initialised barrier object that expects one arrival.
+// clusterKernel returns a kernel k(out). In body, %rank holds the block's rank and %me the thread's
+// index, and bar is an initialised barrier object that expects one arrival.
 func clusterKernel(body string) string {
 	return `.visible .entry k(.param .u64 out)
 {
@@ -164,8 +164,8 @@ func TestFormsThatAreNotThereAreRefused(t *testing.T) {
 	}
 }
 
-// The checks must treat bytes that a bulk copy wrote as written, and the copy as ordered before
-// reads after the wait.
+// The checks must treat bytes that a bulk copy wrote as written. They must treat the copy as
+// ordered before reads that follow the wait.
 func TestChecksKnowBulkCopies(t *testing.T) {
 	m := load(t, clusterKernel(`
 	@%p1 mbarrier.arrive.expect_tx.shared.b64 _, [bar], 128;
@@ -232,7 +232,7 @@ func TestChecksKnowBulkCopiesToGlobalMemory(t *testing.T) {
 	@%p1 cp.async.bulk.global.shared::cta.bulk_group [%p0], [s], 128;
 	@%p1 cp.async.bulk.commit_group; @%p1 cp.async.bulk.wait_group 0;
 	bar.sync 0; ld.global.u32 %r6, [%rd1];`)
-	for i, n := range map[int]int{32: 0, 64: 1} { // expected number of findings by number of threads
+	for i, n := range map[int]int{32: 0, 64: 1} { // thread count to expected number of findings
 		if found := m.run(1, i, nil); len(found) != n {
 			t.Errorf("%d threads: found %v, want %d", i, found, n)
 		}

@@ -26,18 +26,18 @@ type compiler struct {
 	exports map[string]*symbol // symbols that other sources may refer to
 	funcs   []*symbol          // functions by number
 	errs    CompileErrors
-	room    uint32 // result of variadicRoom; 0 until computed
+	room    uint32 // result of variadicRoom; 0 if not computed yet
 
-	statics    map[static]*symbol // variables of functions, placed like module-level variables
+	statics    map[static]*symbol // variables declared in functions, placed like module-level ones
 	constBytes int
-	placed     uint64 // bytes charged for variables so far
+	placed     uint64 // number of bytes charged for variables so far
 
 	// Programs of kernels (see build.go).
 	mu       sync.Mutex
 	size     int // number of statements in all functions
 	lowered  int // number of statements lowered so far
 	checked  map[*symbol]bool
-	checkAll bool // every function has been checked
+	checkAll bool // every function has been checked for errors
 }
 
 // static is a .global or .const variable declared in a function.
@@ -61,9 +61,9 @@ type symbol struct {
 	v      *ptx.Variable // the variable that the symbol names
 	id     int           // number of a function
 	addr   uint64        // address of a global or constant
-	target string        // symbol that an alias refers to
+	target string        // symbol to which an alias refers
 
-	reserved bool // the variable's memory has been counted
+	reserved bool // the variable's memory has been charged
 }
 
 func compile(opts CompileOptions, mods []*ptx.Module) (*Module, error) {
@@ -121,7 +121,7 @@ func (c *compiler) addSource(i int, m *ptx.Module) {
 }
 
 // checkTarget rejects a module whose .target exceeds the device's compute capability. It ignores a
-// suffix such as the a of sm_90a.
+// suffix such as the a in sm_90a.
 func (c *compiler) checkTarget(s *source) {
 	for _, t := range s.mod.Targets {
 		digits := strings.TrimRight(strings.TrimPrefix(t, "sm_"), "abcdefghijklmnopqrstuvwxyz")
@@ -192,7 +192,7 @@ func (c *compiler) addVariable(s *source, v *ptx.Variable) {
 // lookup finds a module-level name visible in source s, following .alias and .extern. It returns
 // nil if the name is undefined.
 func (c *compiler) lookup(s *source, name string) *symbol {
-	for range 16 { // longest permitted chain of aliases
+	for range 16 { // the longest chain of aliases that is allowed
 		sym := s.syms[name]
 		if sym == nil || sym.target == "" {
 			return c.definition(sym)
@@ -202,7 +202,8 @@ func (c *compiler) lookup(s *source, name string) *symbol {
 	return nil
 }
 
-// definition returns the symbol of another source that defines sym, or sym itself.
+// definition returns the symbol in another source that defines sym. If there is none, it returns
+// sym.
 func (c *compiler) definition(sym *symbol) *symbol {
 	if sym == nil {
 		return nil
@@ -235,7 +236,7 @@ func sizeOf(v *ptx.Variable) uint64 {
 }
 
 // unsizedLen returns the length of an unsized dimension: the number of elements in the initialiser,
-// or 0.
+// or 0 if there is no initialiser.
 func unsizedLen(v *ptx.Variable) int {
 	if v.Init == nil || !v.Init.List {
 		return 0
@@ -260,7 +261,7 @@ func (c *compiler) placeVariables() {
 	}
 }
 
-// eachVariable calls f for each module-level .global and .const variable.
+// eachVariable calls f for each .global and .const variable at module level.
 func (c *compiler) eachVariable(f func(sym *symbol)) {
 	for _, s := range c.sources {
 		for _, d := range s.mod.Decls {
@@ -347,10 +348,10 @@ func (c *compiler) entry(s *source, f *ptx.Function) {
 	}
 }
 
-// ISA features that this engine lacks. A module that uses one is valid PTX, so the error names the
-// missing feature.
+// ISA features that this engine lacks. A module that uses one of them is valid PTX, so the error
+// names the missing feature.
 
-// missing maps instruction names to the unsupported feature they belong to.
+// missing maps the names of instructions to the unsupported features that they belong to.
 var missing = map[string]string{}
 
 func init() {

@@ -273,7 +273,7 @@ JOIN:
 }
 
 func TestBarrierAfterDivergence(t *testing.T) {
-	// The two sides of a branch contain different barrier instructions for the same barrier.
+	// The two sides of a branch wait at the same barrier in different instructions.
 	got := runThreads(t, 96, `
 	.shared .u32 sum[96];
 	mov.u32 %r1, sum;
@@ -323,7 +323,7 @@ func TestBarrierReductions(t *testing.T) {
 
 func TestNamedBarriersWithCounts(t *testing.T) {
 	// Warps 0 and 1 arrive at the barrier without waiting. Warps 2 and 3 wait for warps 0 and 1,
-	// and then for each other.
+	// and later for each other.
 	got := runThreads(t, 128, `
 	.shared .u32 v;
 	setp.lt.u32 %p0, %r0, 64;

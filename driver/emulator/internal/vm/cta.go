@@ -17,12 +17,12 @@ type cta struct {
 	live   int // number of threads that have not exited
 	bars   [numBarriers]barrier
 	shared []byte
-	bytes  uint64 // bytes of shared and local memory charged to the launch
+	bytes  uint64 // number of bytes of shared and local memory charged to the launch
 	cache  []access
 	recent [8]*Region // most recently found regions
 	matrix *mmaWork   // allocated by the first matrix product
 
-	cluster *cluster // nil if the block is a cluster of its own and needs no cluster state yet
+	cluster *cluster // nil if the block is a cluster of its own that has needed no cluster state yet
 
 	late []lateCopy
 
@@ -31,15 +31,15 @@ type cta struct {
 	sharedRegion *Region
 	stuck        stuckCTA
 	rng          uint64
-	order        []int // warps in the order of their turns; nil: numerical order
+	order        []int // warps in the order of their turns; nil means numerical order
 }
 
 type barrier struct {
 	waiting int      // number of waiting threads
-	arrived int      // number of arrived threads, including waiting ones
+	arrived int      // number of threads that have arrived, including waiting ones
 	units   int      // like arrived, but a whole warp counts as 32
-	masks   []uint32 // arrived threads of each warp
-	expect  int      // number of threads that an instruction specified; 0: all
+	masks   []uint32 // for each warp, the threads that have arrived
+	expect  int      // number of threads that an instruction specified; 0 means all
 	pop     int      // number of threads with a true predicate, for bar.red.popc
 	some    bool
 	none    bool
@@ -50,7 +50,7 @@ type stepState uint8
 const (
 	stepDone stepState = iota
 	stepYield
-	stepWait // every warp waits, at least one of them for another block of the cluster
+	stepWait // every warp waits, and at least one of them waits for another block in the cluster
 )
 
 // spinRounds ends a CTA's turn after this many passes over its warps in which a warp used up its
@@ -152,7 +152,8 @@ func (c *cta) deadlock() *Fault {
 	return &Fault{Kind: FaultInternal, Kernel: c.run.kernel.name, Block: c.id, Detail: "no warp can run"}
 }
 
-// lanesExited is called after lanes of w exit. It releases the threads that waited for them.
+// lanesExited releases the threads that waited for lanes of w that have exited. Call it after lanes
+// exit.
 func (c *cta) lanesExited(w *warp) {
 	live := 0
 	for _, o := range c.warps {
@@ -187,7 +188,7 @@ const (
 // The flags of a barrier instruction in inst.imm.
 const (
 	barHasCount = 1 << iota
-	barNot      // bar.red uses the negated predicate
+	barNot      // bar.red negates the predicate
 )
 
 // barrier executes bar.sync, bar.arrive and bar.red for the running split. Field a is the barrier
@@ -230,7 +231,7 @@ func (w *warp) barrier(in *inst) bool {
 		if w.mask == w.live {
 			b.units += lanes - bits.OnesCount32(w.mask)
 		}
-		b.masks[w.id] &^= w.mask // the lanes may arrive again
+		b.masks[w.id] &^= w.mask // the lanes may now arrive again
 		w.pc++
 		c.tryOpen(int(id))
 		if len(w.splits) != 0 {
@@ -324,8 +325,8 @@ func (c *cta) reset(id Dim3) {
 	c.rng = splitmix(c.run.opts.Seed ^ uint64(id.X)<<40 ^ uint64(id.Y)<<20 ^ uint64(id.Z))
 }
 
-// poison fills shared memory with a pattern that is a NaN in every format. As an address, the
-// pattern is never mapped.
+// poison fills shared memory with a pattern that is a NaN in every format and an address that is
+// never mapped.
 func poison(b []byte) {
 	if len(b) == 0 {
 		return
@@ -384,7 +385,7 @@ func (c *cta) random() uint64 {
 	return c.rng
 }
 
-// patience returns the number of back edges after which a warp's turn ends.
+// patience returns the number of back edges after which a warp's turn is over.
 func (c *cta) patience() int {
 	if c.run.opts.Seed == 0 {
 		return idleSplit
@@ -400,8 +401,8 @@ func splitmix(x uint64) uint64 {
 }
 
 // permute returns the number of the block that starts at position i. With a seed, the block numbers
-// are a random permutation of the positions: a Feistel network over a power of four, repeated until
-// the result is in the grid.
+// are a random permutation of the positions. It is computed by a Feistel network over a power of
+// four, which is applied repeatedly until the result is in the grid.
 func (r *launchRun) permute(i uint64) uint64 {
 	if r.opts.Seed == 0 || r.units < 2 {
 		return i

@@ -70,7 +70,7 @@ func (t intType) dst() string {
 
 func (t intType) widthOf() int { return max(t.bits, 16) }
 
-// holds reports whether t can represent each value of from.
+// holds reports whether t can represent every value of from.
 func (t intType) holds(from intType) bool {
 	fs, ts := from.name[0] == 's', t.name[0] == 's'
 	if fs == ts {
@@ -85,7 +85,7 @@ func TestIntegerConversions(t *testing.T) {
 		for _, to := range intTypes {
 			for _, sat := range []string{"", ".sat"} {
 				if sat != "" && to.holds(from) {
-					continue // drivers reject this combination
+					continue // drivers reject this combination of types
 				}
 				op := fmt.Sprintf("cvt%s.%s.%s", sat, to.name, from.name)
 				// The destination has the width of the type. The test reads it with zero extension.
@@ -301,7 +301,7 @@ func TestHalfConversions(t *testing.T) {
 	}
 }
 
-// A subnormal operand counts as zero with .ftz, also where the result would be a normal number.
+// With .ftz, a subnormal operand counts as zero even if the result would be a normal number.
 func TestHalfOperandsAreFlushed(t *testing.T) {
 	a, b := []uint16{0x0200, 0x8001, 0x0400}, []uint16{0x6400, 0x6400, 0x6400}
 	if got := eval2[uint16](t, "f16", "f16", "f16", "mul.ftz.f16 %d, %a, %b;", a, b); !slices.Equal(got, []uint16{0, 0x8000, 0x2c00}) {
@@ -326,7 +326,7 @@ func TestHalfArithmetic(t *testing.T) {
 			for i := range a {
 				x, y := f.decode(a[i]), f.decode(b[i])
 				v := fn(x, y)
-				if isFinite(x, y) && v != 0 { // the exact result, which float64 may not represent
+				if isFinite(x, y) && v != 0 { // the exact result, which float64 may be unable to represent
 					e := bigOf(x)
 					switch op {
 					case "add":
@@ -365,8 +365,8 @@ func reversed[T any](a []T) []T {
 	return out
 }
 
-// oddOf rounds x to odd in a float64. Rounding the result to a format with far fewer bits has the
-// same result as rounding x.
+// oddOf rounds x to odd in a float64. Rounding this result to a format with far fewer bits gives
+// the same value as rounding x itself.
 func oddOf(x *big.Float) float64 {
 	y, acc := x.Float64()
 	if acc != big.Exact && math.Float64bits(y)&1 == 0 {

@@ -15,7 +15,7 @@ const (
 	FaultNone         FaultKind = iota
 	FaultIllegal                // access outside all allocations
 	FaultUseAfterFree           // access to a freed allocation
-	FaultMisaligned             // address not a multiple of the access size
+	FaultMisaligned             // the address is not a multiple of the access size
 	FaultSpace                  // generic address in the wrong space, or write to constant memory
 	FaultIllegalInstruction
 	FaultInvalidPC     // call or branch to an address that is not code
@@ -25,11 +25,11 @@ const (
 	FaultDeadlock      // every warp of a CTA waits forever
 	FaultBarrier       // incorrect use of a barrier
 	FaultTimeout       // timeout exceeded
-	FaultAborted       // the launch was cancelled
+	FaultAborted       // the launch has been cancelled
 	FaultRace          // finding: unordered accesses
 	FaultUninitialized // finding: read of memory that was never written
 	FaultInternal      // bug in the engine
-	FaultClusterGone   // access to a block outside the cluster or one that has ended
+	FaultClusterGone   // access to a block that is outside the cluster or has ended
 )
 
 var faultNames = [...]string{
@@ -79,7 +79,7 @@ type Fault struct {
 	Kernel string
 	File   string // name given to ptx.Parse
 	Line   int    // line in the PTX text
-	Source string // "file.cu:12, inlined at file.cu:30" from .loc, empty if there is none
+	Source string // "file.cu:12, inlined at file.cu:30", from .loc; "" if there is none
 	Instr  string // PTX text of the instruction
 	Block  Dim3
 	Thread Dim3
@@ -87,7 +87,7 @@ type Fault struct {
 	Size   int    // access size in bytes
 	Space  string // "global", "shared", ...
 	Write  bool
-	Atomic bool   // an atomic access, which also writes
+	Atomic bool   // the access is atomic, so it also writes
 	Detail string // nearest allocation, assertion text, ...
 }
 
@@ -136,7 +136,7 @@ func (f *Fault) inGo() bool {
 	return strings.HasSuffix(file, ".go")
 }
 
-// adviseRace adds advice on how to avoid a race between threads of one launch.
+// adviseRace adds advice on how to avoid a race between threads in one launch.
 func (f *Fault) adviseRace(sameBlock bool) {
 	atomic, barrier := "an atomic", "a barrier"
 	if f.inGo() {
@@ -200,7 +200,7 @@ func (w *warp) accessFault(kind FaultKind, in *inst, p uint64, i int, detail str
 
 // pcOf returns the index of in within the program. For the instruction that reads the source of a
 // copy, it returns the index of the copy. For any other instruction outside the program, it returns
-// the default that the caller passes.
+// otherwise.
 func (p *program) pcOf(in *inst, otherwise int32) int32 {
 	if in == nil || len(p.code) == 0 {
 		return otherwise
@@ -232,7 +232,8 @@ func sourceLine(text string, n int) string {
 	return strings.TrimSpace(text)
 }
 
-// traceDepth is the number of calls that a Trace keeps. traceShown is the number that it prints.
+// traceDepth is the number of calls that a Trace stores. traceShown is the number of calls that it
+// prints.
 const (
 	traceDepth = 32
 	traceShown = 3
@@ -250,8 +251,8 @@ func Here() *Trace {
 }
 
 // String lists up to traceShown calls, innermost first. It omits calls inside the library and in
-// launchers that go2ptx generated. The list is empty if there are no others, as on a goroutine of
-// the emulator.
+// launchers that go2ptx generated. If no other calls are left, as on a goroutine of the emulator,
+// the list is empty.
 func (t *Trace) String() string {
 	if t == nil || len(t.calls) == 0 {
 		return ""
@@ -282,7 +283,7 @@ func ownCode(function string) bool {
 	switch first, _, _ := strings.Cut(below, "/"); first {
 	case "driver", "graph", "loader", "ptx":
 		return true
-	case "internal": // except for programs that test the library
+	case "internal": // except in programs that test the library
 		return !strings.HasPrefix(below, "internal/verify/") && !strings.HasPrefix(below, "internal/snippets")
 	}
 	return false
@@ -298,7 +299,7 @@ func packageOf(function string) string {
 
 func shortName(function string) string {
 	function = lastPart(function)
-	if i := strings.IndexByte(function, '['); i >= 0 { // omit type arguments
+	if i := strings.IndexByte(function, '['); i >= 0 { // remove type arguments
 		function = function[:i]
 	}
 	return function
@@ -314,15 +315,15 @@ func (t *Trace) at(verb string) string {
 	return ""
 }
 
-// Detection of mbarrier waits that never end. Such a wait is a loop in the program, so the warp is
-// not blocked. A loop that accesses no other memory and leaves the registers unchanged can be ended
+// Detection of mbarrier waits that never end. The program waits in a loop, so the warp is not
+// blocked. A loop that accesses no other memory and leaves the registers unchanged can be ended
 // only by another warp of the cluster. If every warp of the cluster is in such a loop or at a
 // barrier, the cluster waits forever.
 
 const (
-	stuckSteps  = 16  // turns between two checks of a block
-	stuckLoops  = 64  // iterations after which a loop is examined
-	stuckPasses = 64  // turns with all blocks of a cluster stuck before it faults
+	stuckSteps  = 16  // number of turns between two checks of a block
+	stuckLoops  = 64  // number of iterations after which a loop is examined
+	stuckPasses = 64  // number of turns that a cluster may be stuck before it faults
 	stuckLength = 256 // maximum number of instructions in an examined loop
 )
 
@@ -332,7 +333,7 @@ type waitLoop struct {
 	state        uint64
 }
 
-// turn records one jump over the back edge.
+// turn records one jump along the back edge.
 func (l *waitLoop) turn(from, target int32) {
 	if l.from != from || l.target != target {
 		*l = waitLoop{from: from, target: target}
@@ -343,7 +344,7 @@ func (l *waitLoop) turn(from, target int32) {
 // stuckCTA is the result of a block's last check.
 type stuckCTA struct {
 	steps int
-	found *warp // a warp that waits forever unless another block ends its wait
+	found *warp // a warp that waits forever if no other block ends its wait
 }
 
 // lookStuck checks periodically whether the block waits forever. If it does and no other block can
@@ -358,8 +359,8 @@ func (c *cta) lookStuck() {
 	}
 }
 
-// stuckWarp returns a warp that only polls an mbarrier object. It returns nil if a warp of the
-// block makes progress, if all of them are blocked, or if asynchronous copies are outstanding.
+// stuckWarp returns a warp that only polls an mbarrier object. It returns nil if any warp in the
+// block makes progress, if all of them are blocked, or if asynchronous copies have not completed.
 func (c *cta) stuckWarp() (found *warp) {
 	if len(c.late) != 0 {
 		return nil
@@ -406,7 +407,7 @@ func (w *warp) inLoop() bool {
 // lookIn returns the index of the instruction with which the loop polls an mbarrier object. It
 // returns -1 if the loop contains no poll or has other effects.
 func (w *warp) lookIn() int32 {
-	prog, at := w.cta.run.kernel.prog, int32(-1) // the compiled program, without checks
+	prog, at := w.cta.run.kernel.prog, int32(-1) // the compiled program without wrapped instructions
 	if w.loop.from-w.loop.target > stuckLength {
 		return -1
 	}
@@ -459,7 +460,8 @@ func (w *warp) stuckFault() *Fault {
 }
 
 // lookStuck panics with a fault if all blocks of the cluster have waited for more than stuckPasses
-// turns and at least one polls an mbarrier object. By then, each block has been checked again.
+// turns and at least one polls an mbarrier object. By then, each block has been checked at least
+// once more.
 func (k *cluster) lookStuck() {
 	var found *warp
 	for i, c := range k.ctas {
@@ -477,8 +479,8 @@ func (k *cluster) lookStuck() {
 	}
 }
 
-// looksAt records that the memory instruction with this slot tests for the completion of an
-// mbarrier phase.
+// looksAt records that the memory instruction with the given slot tests whether an mbarrier phase
+// has completed.
 func (p *program) looksAt(slot int32) {
 	if p.looks == nil {
 		p.looks = map[int32]bool{}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// f32s returns random operands and operands that are likely to reveal errors in f32 instructions.
+// f32s returns random operands, and operands that are likely to reveal errors in f32 instructions.
 func f32s(seed uint64) []float32 {
 	v := []float32{0, negZero, 1, -1, 1.5, 2, 3, 0.1, -0.1, 1e-38, -1e-38, 1e-45, -3e-45, 0x1p-126, 0x1.fffffcp-127,
 		math.MaxFloat32, -math.MaxFloat32, 0x1p-149, 0x1.000002p0, 0x1.fffffep-1, 0x1p24, 0x1.000002p24, 16777215, 1e10, -1e-10,
@@ -41,8 +41,8 @@ func isFinite(xs ...float64) bool {
 
 func bigOf(x float64) *big.Float { return new(big.Float).SetPrec(5000).SetFloat64(x) }
 
-// rounded rounds an exact value in mode "rn", "rz", "rm" or "rp". near rounds to nearest. step
-// returns the next number in a given direction.
+// rounded rounds an exact value in mode "rn", "rz", "rm" or "rp". near must round to nearest. step
+// must return the next number in a given direction.
 func rounded[T float32 | float64](x *big.Float, mode string, near func(*big.Float) T, step func(T, float64) T) T {
 	y := near(x)
 	if mode == "rn" {
@@ -72,7 +72,7 @@ func near64(x *big.Float) float64 { v, _ := x.Float64(); return v }
 
 func step32(x float32, to float64) float32 { return math.Nextafter32(x, float32(to)) }
 
-// exactZero returns the correctly signed zero for a sum whose terms cancel exactly.
+// exactZero returns the zero with the correct sign for a sum whose terms cancel exactly.
 func exactZero(a, b float64, mode string) float64 {
 	if mode == "rm" && (math.Signbit(a) || math.Signbit(b)) {
 		return math.Copysign(0, -1)
@@ -165,7 +165,8 @@ func fusedReference[T float32 | float64](mode string, a, b, c float64, near func
 
 func TestFusedMultiplyAdd(t *testing.T) {
 	a, b, c := triples(f32s(5), 3000)
-	// Add operands whose sum is close to a tie, where rounding twice would be wrong.
+	// Add operands whose sum is close to a tie. For these, rounding twice would give a wrong
+	// result.
 	r := rand.New(rand.NewPCG(8, 8))
 	for range 3000 {
 		x, y := float32(1+float32(r.IntN(1<<12))*0x1p-12), float32(1+float32(r.IntN(1<<12))*0x1p-12)
@@ -400,8 +401,8 @@ var (
 	nansBF16 = []uint16{0xffc0, 0x7fc0, 0x7fff, 0xffff, 0x7f81, 0xffa5}
 )
 
-// pairsOf returns operand pairs in which at least one operand is a NaN. The pairs fill whole warps
-// and part of another.
+// pairsOf returns operand pairs in which at least one operand is a NaN. The pairs fill several
+// whole warps and part of another.
 func pairsOf[T any](one T, nans []T) (a, b []T) {
 	for len(a) < 70 {
 		for i, n := range nans {
@@ -412,7 +413,8 @@ func pairsOf[T any](one T, nans []T) (a, b []T) {
 	return a, b
 }
 
-// triplesOf adds a third operand to pairsOf. In some triples, it is a further NaN or the only NaN.
+// triplesOf adds a third operand to the pairs from pairsOf. In some triples, it is an additional
+// NaN or the only NaN.
 func triplesOf[T any](one T, nans []T) (a, b, c []T) {
 	a, b = pairsOf(one, nans)
 	for i := range a {
@@ -427,7 +429,7 @@ func triplesOf[T any](one T, nans []T) (a, b, c []T) {
 }
 
 // An H200 replaces every NaN with 0x7fffffff, whatever its sign and payload. The emulator must do
-// the same in a full warp and in some lanes of a warp.
+// the same whether all lanes of a warp are active or only some.
 func TestArithmeticInF32MakesOneNaN(t *testing.T) {
 	a, b := pairsOf(math.Float32bits(1), nans32)
 	for _, op := range strings.Fields("add.f32 sub.f32 mul.f32 add.rz.f32 sub.ftz.f32 mul.ftz.f32 add.rp.ftz.f32 div.rn.f32 div.rn.ftz.f32 div.rz.f32 " +
@@ -539,8 +541,8 @@ func TestConversionsOfNaNs(t *testing.T) {
 			}
 		}
 	}
-	// These conversions preserve NaNs: cvt.f32.bf16 keeps all bits. Conversions between f32 and f64
-	// keep the sign and the payload.
+	// These conversions preserve NaNs: cvt.f32.bf16 keeps all bits, and conversions between f32 and
+	// f64 keep the sign and the payload.
 	wide := func(v []uint32) (w []uint64) {
 		for _, x := range v {
 			w = append(w, uint64(x))
@@ -568,7 +570,7 @@ func TestArithmeticInF64KeepsANaN(t *testing.T) {
 			if y := math.Float64frombits(b[i]); y != y {
 				want = b[i]
 			}
-			want |= 1 << 51 // the resulting NaN is quiet
+			want |= 1 << 51 // the result is always a quiet NaN
 			if got[i] != want {
 				t.Errorf("%s of %#x and %#x is %#x, want %#x", op, a[i], b[i], got[i], want)
 			}

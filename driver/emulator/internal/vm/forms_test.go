@@ -271,8 +271,8 @@ func TestModuleListsWhatItHolds(t *testing.T) {
 	}
 }
 
-// A compiler limits registers so that the block size and count that the PTX requires fit on a
-// multiprocessor. The emulator's register estimate must do the same.
+// A compiler limits registers so that the block size and block count required by the PTX fit on a
+// multiprocessor. The emulator's register estimate must apply the same limit.
 func TestRegistersLeaveRoomForTheBlocksAskedFor(t *testing.T) {
 	held, used := ".reg .b64 %rd<200>; ld.param.u64 %rd0, [p];", ""
 	for i := 1; i < 200; i++ {
@@ -399,7 +399,7 @@ func (w *failingWriter) Write([]byte) (int, error) {
 	return 0, io.ErrClosedPipe
 }
 
-// After the writer has failed, a call of vprintf must not produce the rest of its output. The kernel
+// After the writer has failed, a vprintf call must not produce the rest of its output. The kernel
 // must continue.
 func TestPrintfEndsWhenTheWriterFails(t *testing.T) {
 	m := load(t, `.global .align 1 .b8 fmt[] = {37, 57, 57, 57, 57, 57, 57, 100, 0}; // %999999d
@@ -418,8 +418,8 @@ func TestPrintfEndsWhenTheWriterFails(t *testing.T) {
 	}
 }
 
-// A performance counter, which the emulator does not count, must have the width that its name
-// implies. The _64 counters must be 64-bit operands.
+// The emulator does not count performance counters, but each must have the width that its name
+// implies: the _64 counters must be 64-bit operands.
 func TestCountersHaveTheirWidth(t *testing.T) {
 	m := load(t, `.visible .entry k(.param .u64 out)
 {
@@ -499,8 +499,8 @@ E:`)
 	}
 }
 
-// lineWith returns the number of the line in which words first occurs in text. It counts the lines
-// of the header too.
+// lineWith returns the number of the line in which words first occurs in text. The lines of the
+// header count as well.
 func lineWith(text, words string) int {
 	before, _, _ := strings.Cut(header+text, words)
 	return 1 + strings.Count(before, "\n")

@@ -8,7 +8,7 @@ import (
 )
 
 // randomProgram is a random program over eight 32-bit variables. It holds the PTX text and the same
-// statements as Go functions. Every temporary has its own register, as in compiler output.
+// statements as Go functions. Every temporary has its own register, as in a compiler's output.
 type randomProgram struct {
 	r      *rand.Rand
 	text   strings.Builder

@@ -24,7 +24,7 @@ type machine struct {
 	t     testing.TB
 	mem   *vm.Memory
 	mod   *vm.Module
-	build string // name of the build of the CUDA kernels
+	build string // name of the build that the CUDA kernels come from
 }
 
 // load compiles PTX. The text may omit the header.
@@ -193,8 +193,8 @@ func eval3[D, A, B, C number](t *testing.T, dt, at, bt, ct, body string, a []A, 
 	return evaluate[D](m, len(a), upload(m, a), upload(m, b), upload(m, c))
 }
 
-// evaluate runs kernel test on n elements, first in whole blocks, then in a smaller block for the
-// remaining elements.
+// evaluate runs kernel test on n elements. It runs whole blocks first, and then a smaller block for
+// the remaining elements.
 func evaluate[D number](m *machine, n int, in ...uint64) []D {
 	m.t.Helper()
 	const block = 64

@@ -9,7 +9,7 @@ import (
 
 const lanes = 32
 
-// full is the mask with all lanes of a warp active.
+// full is the mask in which all lanes of a warp are active.
 const full = ^uint32(0)
 
 type (
@@ -39,10 +39,10 @@ type inst struct {
 }
 
 type extra struct {
-	regs  []uint32 // further columns, such as vector elements and operands
+	regs  []uint32 // additional columns, such as vector elements and operands
 	wide  []bool   // whether regs[i] is in the 64-bit bank
 	n     int
-	table []int32 // targets of brx.idx
+	table []int32 // branch targets of brx.idx
 	fn    *function
 	// caller is the function that contains this call.
 	caller *function
@@ -76,7 +76,7 @@ const (
 	ctlCounted     // a control instruction that tally.go wrapped to count it
 )
 
-// lineInfo is the origin of an instruction. It is separate from inst because only reports read it.
+// lineInfo is the origin of an instruction. It is separate from inst because only reports need it.
 type lineInfo struct {
 	line int32 // line in the PTX text
 	file int32 // index of the source module
@@ -159,8 +159,8 @@ type function struct {
 	name   string
 	id     int // module-wide number, used by function pointers
 	entry  int32
-	banks  [numClasses]uint32 // number of columns in each class
-	local  uint32             // bytes of local memory, including parameters
+	banks  [numClasses]uint32 // number of columns in each bank
+	local  uint32             // number of bytes of local memory, including parameters
 	consts []constant         // columns that hold constants
 	rets   []slotLayout
 	params []slotLayout
@@ -177,8 +177,8 @@ type slotLayout struct{ offset, size, align uint32 }
 type constant struct {
 	reg   reg
 	value uint64
-	// dynamic means that value is an offset into dynamic shared memory. The start of dynamic shared
-	// memory is known only after all static variables have been placed.
+	// dynamic means that value is an offset into dynamic shared memory, whose start is known only
+	// after all static variables have been placed.
 	dynamic bool
 }
 
@@ -193,12 +193,12 @@ type program struct {
 	funcs   []*function
 	byID    map[int]*function
 	slots   int32
-	cluster map[int32]bool // slots of instructions with .shared::cluster
-	looks   map[int32]bool // slots of instructions that test mbarrier objects
+	cluster map[int32]bool // slots of the instructions with .shared::cluster
+	looks   map[int32]bool // slots of the instructions that test mbarrier objects
 	reserve bool           // an instruction reads a special register about reserved shared memory
 }
 
-// form holds an opcode's modifiers by category.
+// form holds an opcode's modifiers, sorted by category.
 type form struct {
 	op     *ptx.Opcode
 	types  []ptx.Type
@@ -247,7 +247,7 @@ const (
 	roundRP   = softfloat.RP
 	roundRNA  = softfloat.RNA
 	roundRS   = roundRNA + 1
-	roundInt  = roundRNA + 2 // added to a direction above for .rni, .rzi, .rmi and .rpi
+	roundInt  = roundRNA + 2 // added to one of the directions above for .rni, .rzi, .rmi and .rpi
 )
 
 var flagNames = map[string]flag{
@@ -334,8 +334,8 @@ func (f *form) add(m string) {
 	f.rest = append(f.rest, m)
 }
 
-// appendQualified appends m to rest if it is shared::cluster, which the form's space does not
-// distinguish from shared.
+// appendQualified appends m to rest if it is shared::cluster, because the form's space does not
+// distinguish it from shared.
 func appendQualified(rest []string, m string) []string {
 	switch m {
 	case "shared::cluster":
@@ -344,7 +344,8 @@ func appendQualified(rest []string, m string) []string {
 	return rest
 }
 
-// typ returns the last type, which is the type of the instruction itself, or NoType.
+// typ returns the last type, which is the type of the instruction itself. If there is none, it
+// returns NoType.
 func (f *form) typ() ptx.Type {
 	if len(f.types) == 0 {
 		return ptx.NoType

@@ -11,7 +11,7 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// edges32 returns random operands and operands that are likely to reveal errors in integer
+// edges32 returns random operands, and operands that are likely to reveal errors in integer
 // instructions.
 func edges32(seed uint64) []uint32 {
 	e := []uint32{0, 1, 2, 3, 7, 31, 32, 33, 63, 64, 0x7f, 0x80, 0xff, 0x100, 0x7fff, 0x8000, 0xffff, 0x10000,
@@ -336,7 +336,7 @@ func TestBitFields(t *testing.T) {
 		mask := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), uint(n)), big.NewInt(1))
 		wantU := uint32(low64(field.And(field, mask)))
 		check(t, "bfe.u32", i, u[i], wantU, a[i], p, n)
-		// The sign is the highest bit of the field that is inside the value.
+		// The sign is the highest bit of the field that lies within the value.
 		x := new(big.Int).Rsh(big.NewInt(int64(int32(a[i]))), uint(p))
 		wantS := uint32(0)
 		if n > 0 {
@@ -554,7 +554,8 @@ func TestVideoInstructions(t *testing.T) {
 	}
 }
 
-// The emulator must reject scalar video instructions whose results on devices differ from the ISA.
+// The emulator must reject those scalar video instructions whose results on devices differ from the
+// ISA.
 func TestScalarVideoInstructionsThatAreNotThere(t *testing.T) {
 	for _, instr := range []string{"vadd.u32.u32.u32.sat %d, %a, %b", "vmad.u32.u32.u32 %d, %a, %b, %c", "vshr.u32.u32.u32.clamp.min %d, %a, %b, %c", "vshr.u32.u32.u32.clamp %d, %a.h0, %b", "vshr.u32.u32.u32.wrap %d.b1, %a, %b, %c"} {
 		_, err := tryLoad(t, kernelText("u32", []string{"u32", "u32", "u32"}, instr+";"))

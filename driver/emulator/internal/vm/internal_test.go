@@ -11,7 +11,7 @@ import (
 	"github.com/purecuda/cuda/ptx/num"
 )
 
-// A step of a matrix product must have the same result in float64 arithmetic as in integer
+// A step in a matrix product must have the same result in float64 arithmetic as in integer
 // arithmetic.
 func TestQuickSumsAreTheGeneralOnes(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
@@ -77,8 +77,8 @@ func TestSourceLines(t *testing.T) {
 	}
 }
 
-// Together, workers must take each unit exactly once, whatever their number. A worker whose share
-// is empty must take units from other shares.
+// Together, any number of workers must take each unit exactly once. A worker whose share is empty
+// must take units from other shares.
 func TestSharesAreWholeAndTaken(t *testing.T) {
 	for _, units := range []uint64{1, 2, 7, 32, 1000} {
 		for _, workers := range []int{1, 2, 3, 7} {

@@ -152,7 +152,7 @@ func TestCUDAMatmul(t *testing.T) {
 func TestCUDANBody(t *testing.T) {
 	eachBuild(t, func(t *testing.T, m *machine) {
 		const n = 100
-		const words = 8 // the words of a float4, a float3 and padding to 16 bytes
+		const words = 8 // the words in a float4, a float3 and padding to 16 bytes
 		b := random32(n*words, 7)
 		p := upload(m, b)
 		m.mustLaunchWith("nbody", grid(2, 64), p, float32(0.01), int32(n))

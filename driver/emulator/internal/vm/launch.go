@@ -10,7 +10,7 @@ import (
 	"unsafe"
 )
 
-// Kernel is a module entry that can be launched.
+// Kernel is a module's entry point, which can be launched.
 type Kernel struct {
 	name   string
 	module *Module
@@ -18,9 +18,9 @@ type Kernel struct {
 	attrs  Attributes
 	prog   *program
 	main   *function
-	// dynamicStart is the shared-memory offset at which dynamic shared memory begins.
+	// dynamicStart is the offset in shared memory at which dynamic shared memory begins.
 	dynamicStart int
-	build        func() // compiles the program; nil if loading compiled it
+	build        func() // compiles the program; nil if it was compiled at load
 	buildOnce    sync.Once
 	maxRegs      int       // from .maxnreg; 0 if absent
 	blocks       uint64    // from .minnctapersm; 0 if absent
@@ -46,7 +46,7 @@ const (
 	resultResources = 701
 )
 
-// launchRun is the state that the workers of one launch share.
+// launchRun is the state shared by the workers of one launch.
 type launchRun struct {
 	kernel  *Kernel
 	id      uint64 // number of the launch
@@ -65,17 +65,17 @@ type launchRun struct {
 	warpInsts, laneInsts atomic.Uint64
 
 	begun      time.Time     // start time; zero unless there is a timeout
-	blockBytes atomic.Uint64 // size of the local and shared memory of the running blocks
+	blockBytes atomic.Uint64 // bytes of local and shared memory used by the running blocks
 
 	fence       atomic.Uint64
 	outMu       sync.Mutex
-	tally       *tally     // sum over all ended CTAs; nil unless the launch counts
-	found       [][2]int32 // instructions of the findings already reported
+	tally       *tally     // counts of all CTAs that have ended; nil unless the launch counts
+	found       [][2]int32 // instructions in findings that have already been reported
 	paramRegion Region
 	heapOnce    sync.Once
 	ownHeap     *Heap
 	gridOnce    sync.Once
-	grid        uint64 // address of a cooperative launch's workspace, if a kernel has asked for it
+	grid        uint64 // address of a cooperative launch's workspace; 0 until a kernel reads it
 }
 
 func (k *Kernel) launch(ctx context.Context, opts *LaunchOptions) error {
@@ -199,15 +199,15 @@ func (k *Kernel) check(o *LaunchOptions) error {
 	return nil
 }
 
-// oneThread is true on platforms that do not preempt goroutines. There, a CTA that waits for the
-// host or another launch must yield, or it would wait forever.
+// oneThread is true on platforms that do not preempt goroutines. On such a platform, a CTA that
+// waits for the host or another launch must yield, or it would wait forever.
 const oneThread = runtime.GOARCH == "wasm"
 
 // worker runs CTAs until none is left. It sets a waiting CTA aside and starts others, because the
-// CTA may wait for one that has not started.
+// waiting CTA may need one that has not started.
 func (r *launchRun) worker() {
 	var resident []*cta
-	me, none := int(r.joined.Add(1))-1, false // none: no CTA is left to start
+	me, none := int(r.joined.Add(1))-1, false // none is set when no CTA is left to start
 	limit := maxResident
 	if r.opts.Cooperative {
 		limit = int(min(r.ctas, 1<<30))
@@ -261,7 +261,7 @@ func (r *launchRun) startCTA(worker int) *cta {
 	return c
 }
 
-// step runs c, or all blocks of its cluster, for one turn and reports whether they have ended. A
+// step runs c, or all blocks in its cluster, for one turn and reports whether they have ended. A
 // panic during the turn ends the launch.
 func (r *launchRun) step(c *cta) (ended bool) {
 	defer func() {
@@ -288,7 +288,7 @@ func (r *launchRun) ended() FaultKind {
 	return FaultNone
 }
 
-// failed records x as the launch's fault, unless there is one already, and stops all workers.
+// failed records x as the launch's fault if there is none yet, and stops all workers.
 func (r *launchRun) failed(c *cta, x any) {
 	f, ok := x.(*Fault)
 	if !ok {
@@ -311,7 +311,7 @@ func (r *launchRun) report(f *Fault) {
 	}
 }
 
-// retire returns a CTA, or all CTAs of its cluster, to the kernel's pool.
+// retire returns a CTA, or all CTAs in its cluster, to the kernel's pool.
 func (r *launchRun) retire(c *cta) {
 	if k := c.cluster; k != nil {
 		for _, o := range k.ctas {
@@ -398,8 +398,7 @@ func (c *cta) grew(w *warp, in *inst, n uint64) {
 	}
 }
 
-// BlockBytes returns the size, in bytes, of the local and shared memory that a block uses from the
-// start.
+// BlockBytes returns how many bytes of local and shared memory a block uses from the start.
 func (k *Kernel) BlockBytes(block Dim3, dynamicShared uint32) uint64 {
 	k.ready()
 	warps := (block.Count() + lanes - 1) / lanes
@@ -467,7 +466,7 @@ func (w *warp) growLocal(n uint32) {
 	w.local, w.localN = buf, n
 }
 
-// fillConstants writes a function's constants into the current frame for the lanes in m.
+// fillConstants writes a function's constants into the current frame, for the lanes in m.
 func (w *warp) fillConstants(f *function, m uint32) {
 	for _, k := range f.consts {
 		switch k.reg.class {
@@ -509,8 +508,8 @@ func (w *warp) setBlock(b Dim3) {
 	}
 }
 
-// share is a range of adjacent units of a grid. A worker starts the units of its own share before
-// the remaining units of other shares. Workers therefore run in different parts of the grid, and
+// share is a range of adjacent units of a grid. A worker starts the units in its own share first,
+// and then those left in other shares. Workers therefore run in different parts of the grid, and
 // adjacent units mostly use adjacent memory. When a kernel is launched again, each processor's
 // caches contain the data that it needs.
 type share struct {

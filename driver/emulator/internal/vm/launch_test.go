@@ -100,7 +100,7 @@ func TestCountsOfMemoryTransactions(t *testing.T) {
 			Stores:  vm.Traffic{Requests: warps / 2, Bytes: 32 * warps / 2, Transactions: warps / 2, Ideal: warps / 2, Coalesced: warps / 2},
 			Atomics: vm.Traffic{Requests: warps, Bytes: 128 * warps, Transactions: warps, Ideal: warps, Coalesced: warps},
 		},
-		// The 32 lanes access one bank, because their addresses are 128 bytes apart.
+		// The 32 lanes access the same bank, because their addresses are 128 bytes apart.
 		Shared: vm.MemoryTraffic{Stores: vm.Traffic{Requests: warps, Bytes: 128 * warps, Transactions: 32 * warps, Ideal: warps}},
 	}
 	if got.Global != want.Global {
@@ -181,7 +181,7 @@ func TestASeedIsOneSchedule(t *testing.T) {
 }
 
 // lateKernel returns a kernel in which each of 32 threads copies 4 words twice and then adds two
-// words of the destination.
+// words from the destination.
 func lateKernel(copies, wait string) string {
 	return `.visible .entry k(.param .u64 out, .param .u64 in)
 {
@@ -212,8 +212,8 @@ const (
 	lookAlways = "W: " + lookOnce + "@!%p2 bra W;\n"
 )
 
-// With a seed, asynchronous copies must be delayed until the kernel waits for them. A kernel that
-// does not wait must read old data for some seed.
+// With a seed, asynchronous copies must be delayed until the kernel waits for them. With at least
+// one seed, a kernel that does not wait must read old data.
 func TestSeedsMakeCopiesLate(t *testing.T) {
 	for _, k := range []lateCase{
 		{"cp.async, all groups", asyncPair, "cp.async.wait_group 0;", true},
@@ -270,7 +270,7 @@ func (k lateCase) wrongWith(t *testing.T, seed uint64) (wrong int) {
 }
 
 // waits lists kernels for two blocks of 64 threads in one cluster. A wait that never ends must be
-// reported as a deadlock. Any other wait must end.
+// reported as a deadlock. All other waits must end.
 var waits = []struct {
 	name, body string
 	stuck      bool
@@ -341,7 +341,7 @@ func TestWaitsForBarrierObjectsThatNeverEnd(t *testing.T) {
 			"checked": func(o *vm.LaunchOptions) { o.Checks = vm.CheckSharedRaces | vm.CheckUninitialized },
 		} {
 			if what != "" && testing.Short() {
-				continue // too slow with -short
+				continue // too slow for -short
 			}
 			t.Run(k.name+" "+what, func(t *testing.T) {
 				m := load(t, clusterKernel(k.body))

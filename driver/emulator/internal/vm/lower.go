@@ -11,7 +11,7 @@ type builder struct {
 	c         *compiler
 	prog      *program
 	funcs     map[*symbol]*function
-	queue     []*symbol // functions to lower
+	queue     []*symbol // functions still to be lowered
 	shared    map[*symbol]uint32
 	sharedEnd uint32
 	dynAlign  uint32
@@ -67,7 +67,7 @@ func (b *builder) queueTaken() {
 }
 
 // placeShared assigns an offset to a shared variable. All dynamic variables (extern and unsized)
-// begin where the static ones end.
+// begin at the end of the static ones.
 func (b *builder) placeShared(sym *symbol) (offset uint32, dynamic bool) {
 	v := sym.v
 	if v.Linkage == ptx.Extern || len(v.Dims) > 0 && v.Dims[0] == ptx.Unsized {
@@ -111,8 +111,8 @@ func (b *builder) finish(k *Kernel) {
 	}
 }
 
-// registersFor returns the maximum number of registers per thread if the given number of blocks, of
-// the given number of threads, must fit on a multiprocessor. A compiler observes this limit.
+// registersFor returns the maximum number of registers per thread with which the given number of
+// blocks, of the given number of threads, fit on a multiprocessor. Compilers observe this limit.
 func registersFor(threads, blocks uint64) int {
 	const perMultiprocessor, unit = 1 << 16, 8 // a warp receives registers in multiples of 256
 	warps := (min(threads, maxThreads) + 31) / 32 * min(blocks, maxThreads)
@@ -146,8 +146,8 @@ func (k *Kernel) registers() int {
 	return int(min(max(n+8, 16), 255))
 }
 
-// stack returns the local memory of the kernel plus that of the largest function it can reach, in
-// bytes.
+// stack returns the size in bytes of the kernel's local memory plus that of the largest function it
+// can reach.
 func (k *Kernel) stack() int {
 	n := uint32(0)
 	for _, f := range k.prog.funcs {
@@ -165,7 +165,7 @@ type lowered struct {
 	loc   int32
 	to    *label
 	table *branchTable
-	mem   bool // accesses memory at the address in field a
+	mem   bool // the instruction accesses memory at the address in field a
 	order memoryOrder
 	op    string // the PTX instruction that begins with this one
 }
@@ -181,18 +181,18 @@ type lowerer struct {
 	consts map[constant]reg
 	carry  reg // condition code register, or noReg if unused
 	retPC  reg // column that holds the return address
-	// savedSP holds the value of alloca's stack pointer at function entry.
+	// savedSP holds the value that alloca's stack pointer had at function entry.
 	savedSP  reg
 	tables   map[*ptx.BranchTargets]*branchTable // targets of brx.idx
-	lists    map[*ptx.CallTargets]*symbol        // last function of each .calltargets list
+	lists    map[*ptx.CallTargets]*symbol        // the last function in each .calltargets list
 	prologue []*lowered                          // prepended to the completed code
-	local    uint32                              // bytes of local memory used so far
+	local    uint32                              // number of bytes of local memory used so far
 
-	// State of the instruction that is being lowered.
+	// State of the instruction being lowered.
 	cur        *ptx.Instr
 	pos        ptx.Pos
 	loc        int32
-	places     map[sourcePlace]string // the latest .loc of each position
+	places     map[sourcePlace]string // the latest .loc for each position
 	guard      reg
 	guardKind  guardKind
 	after      []widen
@@ -241,7 +241,8 @@ func newScope(outer *scope) *scope {
 		tables: map[string]*ptx.BranchTargets{}, protos: map[string]*ptx.CallPrototype{}, calls: map[string]*ptx.CallTargets{}}
 }
 
-// checkParams rejects a kernel whose parameters exceed the limit for the target and PTX version.
+// checkParams rejects a kernel whose parameters exceed the limit that applies to the target and PTX
+// version.
 func (l *lowerer) checkParams() {
 	size, limit := uint64(0), uint64(4352)
 	if v := l.file.mod.Version; targetVersion(l.file.mod) >= 70 && (v.Major > 8 || v.Major == 8 && v.Minor >= 1) {
@@ -319,8 +320,8 @@ func (l *lowerer) statement(s ptx.Stmt) {
 // sourcePlace is a position in a source file.
 type sourcePlace struct{ file, line, col int }
 
-// location notes the source line of the code that follows. The place of an inlined call is that of
-// an earlier .loc, which can be inlined itself.
+// location records the source line of the code that follows. If the code is inlined, the place of
+// the call is that of an earlier .loc, which can itself be inlined.
 func (l *lowerer) location(s *ptx.Loc) {
 	text := fmt.Sprintf("%s:%d", l.file.files[s.File], s.Line)
 	if in := s.Inlined; in != nil {
@@ -344,8 +345,8 @@ func (l *lowerer) location(s *ptx.Loc) {
 	l.loc = i
 }
 
-// mostLocal is the maximum local memory that a function may declare. A kernel below this limit that
-// still declares more than one thread can have loads, but cannot be launched.
+// mostLocal is the maximum local memory that a function may declare. A kernel that is below this
+// limit but declares more than one thread can have is loaded, but cannot be launched.
 const mostLocal = 1 << 31
 
 func roundUp(n, a uint64) uint64 { return (n + a - 1) / a * a }
@@ -433,7 +434,7 @@ func (w widen) exec() execFunc {
 	return execSign64
 }
 
-// lowerFunc lowers all instructions with one name.
+// lowerFunc lowers all instructions that have a given name.
 type lowerFunc func(l *lowerer, i *ptx.Instr, f *form)
 
 // lowering maps each instruction name to its lowerFunc. Each instruction family registers its
@@ -461,8 +462,8 @@ func (l *lowerer) fail(kind CompileErrorKind, format string, args ...any) {
 
 func (l *lowerer) bad(format string, args ...any) { l.fail(CompileInvalid, format, args...) }
 
-// args reports whether the number of operands is between least and most. It records an error if
-// not.
+// args reports whether the number of operands is between least and most. If it is not, args records
+// an error.
 func (l *lowerer) args(i *ptx.Instr, least, most int) bool {
 	if len(i.Args) < least || len(i.Args) > most {
 		l.bad("%d operands, want %s", len(i.Args), map[bool]string{true: fmt.Sprint(least), false: fmt.Sprintf("%d to %d", least, most)}[least == most])
@@ -512,7 +513,7 @@ func (n *lowered) extra() *extra {
 }
 
 // slot assigns a number to a memory instruction. The number selects the instruction's entry in the
-// cache of regions.
+// region cache.
 func (l *lowerer) slot(n *lowered) *lowered {
 	n.mem = true
 	n.in.slot = l.b.prog.slots

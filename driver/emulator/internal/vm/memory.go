@@ -14,31 +14,31 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/lazymem"
 )
 
-// The device address space. Device arenas use addresses that a 64-bit system does not use for its
-// own mappings: far above Go's heap and below the loader's libraries. Nothing is mapped at these
-// addresses. Each allocation is backed by separate Go memory.
+// The device address space. Device arenas use addresses at which a 64-bit system does not map
+// anything itself: far above Go's heap and below the libraries that the loader maps. Nothing is
+// mapped at these addresses. Each allocation is backed by separate Go memory.
 const (
 	arenaBase  = 0x7000_0000_0000 // the first device's arena
 	arenaShift = 40               // 1 TiB of addresses for each device
 	arenaStart = 0x0200_0000      // offset of the first allocation in an arena
 	maxDevices = 15
 
-	// minGap is the minimum distance between two allocations. A small overrun therefore never
-	// reaches another allocation.
+	// minGap is the minimum distance between two allocations, so that a small overrun never reaches
+	// another allocation.
 	minGap   = 256
 	minAlign = 256
 
-	// The windows through which generic addresses access a thread's own spaces. sharedWindow is the
-	// generic address of a thread's shared address 0. The other windows work the same way.
+	// The windows through which generic addresses reach a thread's own spaces. sharedWindow is the
+	// generic address of the thread's shared address 0. The other windows work in the same way.
 	sharedWindow = 0x6f00_0000_0000
 	localWindow  = 0x6f10_0000_0000
 	paramWindow  = 0x6f20_0000_0000
 	windowMask   = 0xffff_ffff_0000_0000
 
-	// farAway is the largest distance at which Nearest mentions an allocation.
+	// farAway is the largest distance at which Nearest still mentions an allocation.
 	farAway = 1 << 32
 
-	reuseUnit = 512 // allocations whose sizes round up to the same multiple share addresses for reuse
+	reuseUnit = 512 // an allocation can reuse a freed address if both sizes round up to the same multiple of this
 
 	freedKept = 4096 // maximum number of freed ranges remembered for reports
 )
@@ -74,11 +74,11 @@ type AllocOptions struct {
 	Device   int // ordinal of the owner; HostDevice for host memory
 	Kind     RegionKind
 	Align    uint64 // alignment in bytes; 0 means 256
-	ReadOnly bool   // kernels may not write to the region
+	ReadOnly bool   // kernels must not write to the region
 	Tag      string // the allocating function or module, for reports: "cuMemAlloc_v2", "module x"
 	User     any    // the driver's own record of the allocation
-	Reach    *Reach // devices that may access the region; nil: the owner and its peers
-	Made     *Trace // where the program allocated the region; nil: the caller of Alloc or Map
+	Reach    *Reach // devices that may access the region; if nil, the owner and its peers
+	Made     *Trace // where the program allocated the region; if nil, the caller of Alloc or Map
 }
 
 // Region is one allocation. Its exported fields do not change after creation.
@@ -110,7 +110,7 @@ type Memory struct {
 	regions  []*Region // sorted by address
 	reserved []span    // ranges reserved by Reserve, sorted by address
 	next     [maxDevices]uint64
-	gaps     map[gapKey][]uint64 // addresses that may be reused; nil: reuse is off
+	gaps     map[gapKey][]uint64 // addresses that may be reused; nil if reuse is off
 	freed    [freedKept]freedSpan
 	freedN   uint64
 	track    tracker
@@ -133,8 +133,8 @@ func NewMemory() *Memory {
 	return m
 }
 
-// ReuseAddresses makes each allocation reuse a freed address of the same size, most recently freed
-// first, as drivers do.
+// ReuseAddresses makes each allocation reuse an address freed by an allocation of the same size,
+// most recently freed first, as drivers do.
 func (m *Memory) ReuseAddresses() { m.gaps = make(map[gapKey][]uint64) }
 
 // gapKey identifies freed addresses by the device and size of the allocations that fit.
@@ -147,7 +147,7 @@ func gapOf(device int, size uint64) gapKey {
 	return gapKey{device, (size + reuseUnit - 1) &^ (reuseUnit - 1)}
 }
 
-// gap records that a region's address may be reused. The caller holds m.mu.
+// gap records that a region's address may be reused. The caller must hold m.mu.
 func (m *Memory) gap(r *Region) {
 	if m.gaps == nil || r.Device < 0 || r.Kind == RegionMapped {
 		return
@@ -156,7 +156,7 @@ func (m *Memory) gap(r *Region) {
 	m.gaps[k] = append(m.gaps[k], r.Addr)
 }
 
-// takeGap returns a freed address at which size bytes fit, or false. The caller holds m.mu.
+// takeGap returns a freed address at which size bytes fit, or false. The caller must hold m.mu.
 func (m *Memory) takeGap(device int, size, align uint64) (uint64, bool) {
 	k := gapOf(device, size)
 	l := m.gaps[k]
@@ -244,8 +244,8 @@ func (m *Memory) MapHost(b []byte, o AllocOptions) (uint64, error) {
 	return addr, m.Map(addr, b, o)
 }
 
-// Reserve reserves a range of device addresses for Map. It uses hint if hint is not 0, aligned and
-// free.
+// Reserve reserves a range of device addresses for Map. If hint is not 0, is aligned and is free,
+// the range begins there.
 func (m *Memory) Reserve(device int, size, align, hint uint64) (uint64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -320,8 +320,8 @@ func (m *Memory) find(addr uint64) *Region {
 	return nil
 }
 
-// search returns the index of the last region that starts at or below addr, or -1. The caller holds
-// m.mu.
+// search returns the index of the last region that starts at or below addr, or -1. The caller must
+// hold m.mu.
 func (m *Memory) search(addr uint64) int {
 	lo, hi := 0, len(m.regions)
 	for lo < hi {
@@ -363,8 +363,8 @@ func (m *Memory) insert(r *Region) {
 }
 
 // place finds a free address range in the device's arena. Unless ReuseAddresses was called, no
-// address is used twice until the arena is exhausted. A use after free is therefore found even if
-// it comes late. In an exhausted arena, place searches the gaps.
+// address is used twice until the arena is exhausted, so that even a late use after free is
+// detected. Once the arena is exhausted, place searches the gaps.
 func (m *Memory) place(device int, size, align uint64) (uint64, error) {
 	if device < 0 || device >= maxDevices {
 		return 0, fmt.Errorf("device %d has no addresses", device)
@@ -414,7 +414,7 @@ func (m *Memory) placeInGap(from, end, size, align uint64) (uint64, error) {
 	return addr, nil
 }
 
-// Bytes returns the memory in [addr, addr+size), which must be in a single region.
+// Bytes returns the memory in [addr, addr+size). The whole range must be in a single region.
 func (m *Memory) Bytes(addr, size uint64) ([]byte, error) {
 	r := m.find(addr)
 	if r == nil {
@@ -430,7 +430,7 @@ func (m *Memory) Bytes(addr, size uint64) ([]byte, error) {
 // Spans calls f with consecutive pieces of [addr, addr+size). The range may cover several adjacent
 // regions, such as mappings in one reserved range.
 func (m *Memory) Spans(addr, size uint64, f func(b []byte)) error {
-	for left, a := size, addr; left > 0; { // check the whole range before the first call of f
+	for left, a := size, addr; left > 0; { // check the whole range before calling f for the first time
 		r := m.find(a)
 		if r == nil {
 			return ErrOutOfBounds
@@ -504,8 +504,8 @@ func describe(addr, size uint64, tag string) string {
 	return fmt.Sprintf("%s [%#x, %#x) of %d bytes", tag, addr, addr+size, size)
 }
 
-// lastFreed returns the most recently freed range that contains addr, or nil if a live region
-// contains addr. The caller holds m.mu.
+// lastFreed returns the most recently freed range that contains addr. If a live region contains
+// addr, it returns nil. The caller must hold m.mu.
 func (m *Memory) lastFreed(addr uint64) *freedSpan {
 	if i := m.search(addr); i >= 0 && addr-m.regions[i].Addr < m.regions[i].Size {
 		return nil

@@ -69,7 +69,7 @@ func TestFreedAddressesAreRememberedAndNotReused(t *testing.T) {
 func TestAddressesAreReusedWhenTheArenaIsFull(t *testing.T) {
 	m := vm.NewMemory()
 	keep := alloc(t, m, 4096, vm.AllocOptions{})
-	for range 20 { // each range has 100 GiB of addresses but no memory
+	for range 20 { // each range has 100 GiB of addresses, but no memory
 		a, err := m.Reserve(0, 100<<30, 0, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -196,8 +196,8 @@ func TestHugeAllocationsFail(t *testing.T) {
 	}
 }
 
-// After each address of a device has been used once, allocations must search the gaps up to the end
-// of the arena. An allocation that does not fit into a gap must be rejected.
+// When every address in a device's arena has been used once, allocations must search the gaps up to
+// the end of the arena. An allocation that does not fit into a gap must be rejected.
 func TestGapsReachToTheEndOfTheAddresses(t *testing.T) {
 	m := vm.NewMemory()
 	reserve := func(size uint64) uint64 {

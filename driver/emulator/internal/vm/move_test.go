@@ -10,8 +10,8 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// moves runs a kernel whose body reads 32 bytes at %in and writes up to 32 bytes at %out. The
-// kernel declares registers of every width and shape.
+// moves runs a kernel with the given body, which reads 32 bytes at %in and writes up to 32 bytes at
+// %out. The kernel declares registers of every width and shape.
 func moves(t *testing.T, body string, in []byte) ([]byte, error) {
 	t.Helper()
 	m, err := tryLoad(t, ".version 8.4\n.target sm_90\n.address_size 64\n"+`.visible .entry k(.param .u64 pin, .param .u64 pout)
@@ -81,7 +81,7 @@ func TestMovesOfVectorsKeepEveryByte(t *testing.T) {
 		{"mov.v4.u32", 16, nil, []string{"%qw1", "{%w1,%w2,%w3,%w4}"}, true, true},
 		{"mov.v2.b64", 16, nil, []string{"%vl1", "{%l1,%l2}"}, true, true},
 	}
-	// The destination uses other registers, whose names end in another digit.
+	// The destination uses different registers, whose names end in another digit.
 	other := strings.NewReplacer("1", "5", "2", "6", "3", "7", "4", "0").Replace
 	other = func(f func(string) string) func(string) string {
 		return func(s string) string {
@@ -186,8 +186,8 @@ func TestAConstantIsAddedToARegister(t *testing.T) {
 	}
 }
 
-// An instruction that uses a vector register as a single value must be rejected, as it is by ptxas.
-// It must not use the first component.
+// An instruction that uses a vector register as a single value must be rejected, as ptxas does. It
+// must not use the first component instead.
 func TestVectorsWhereOneValueIsExpected(t *testing.T) {
 	for _, body := range []string{
 		"add.u32 %w1, %vw1, %w2;", "add.u32 %vw1, %w1, %w2;", "and.b32 %w1, %vh1, %w1;", "prmt.b32 %w1, %vh1, %w1, 0;",
@@ -226,8 +226,8 @@ func TestInstructionsOfOneThread(t *testing.T) {
 		{"mov.u32 %r1, -7; st.volatile.global.u32 [%out], %r1; ld.volatile.global.s32 %rd5, [%out]; shr.u64 %rd5, %rd5, 32; cvt.u32.u64 %d, %rd5;", 0xffffffff},
 		{"mov.u32 %r1, -7; st.volatile.global.u32 [%out], %r1; ld.volatile.global.u32 %rd5, [%out]; shr.u64 %rd5, %rd5, 32; cvt.u32.u64 %d, %rd5;", 0},
 		// If rounding raises a product to the smallest normal number, and the product would be
-		// smaller with an unlimited exponent, .ftz flushes it. A product exactly equal to that
-		// number is kept.
+		// smaller with an unlimited exponent, .ftz flushes it. A product that is exactly equal to
+		// that number is kept.
 		{"mov.f32 %f1, 0f3F7FFFFF; mov.f32 %f2, 0f00800000; mul.rn.ftz.f32 %f3, %f1, %f2; mov.b32 %d, %f3;", 0},
 		{"mov.f32 %f1, 0f3F800000; mov.f32 %f2, 0f00800000; mul.rn.ftz.f32 %f3, %f1, %f2; mov.b32 %d, %f3;", 0x00800000},
 		{"mov.u32 %r1, 0x00070008; mov.u32 %r2, 0xffff0003; add.u16x2 %d, %r1, %r2;", 0x0006000b},
@@ -329,7 +329,7 @@ JOIN:	selp.u32 %r4, 100, 0, %p1; add.u32 %d, %r3, %r4;`) {
 	}
 }
 
-// redux must return the minimum or maximum of a warp's numbers, by value or by magnitude.
+// redux must return the minimum or maximum of the numbers in a warp, by value or by magnitude.
 func TestReductionsOfFloatsOverAWarp(t *testing.T) {
 	for op, want := range map[string]float32{"min": -30, "max": 31, "min.abs": 1.5, "max.abs": 31} {
 		text := ".version 8.6\n.target sm_100a\n.address_size 64\n" + threadOut(`
@@ -423,8 +423,8 @@ func TestPiecesOfMemory(t *testing.T) {
 	}
 }
 
-// A deadlock must be reported if every block of a cluster waits: some threads for the cluster,
-// others for their own block.
+// If every block in a cluster waits, some threads for the cluster and others for their own block, a
+// deadlock must be reported.
 func TestClustersOfWhichEveryBlockWaits(t *testing.T) {
 	m := load(t, clusterKernel(`setp.lt.u32 %p2, %me, 32; @%p2 bra ALL;
 	bar.sync 1, 64; bra END;
@@ -460,8 +460,8 @@ W:	mbarrier.try_wait.parity.shared.b64 %w, [bar], 0; @!%w bra W;
 	}
 }
 
-// Each launch must get a heap of its own. With one shared heap of 8 MiB, the second allocation of 5
-// MiB would fail.
+// Each launch must get its own heap. If the launches shared one heap of 8 MiB, the second
+// allocation of 5 MiB would fail.
 func TestHeapsEndWithTheirLaunch(t *testing.T) {
 	m := load(t, `
 .extern .func (.param .b64 r) malloc(.param .b64 n);
@@ -517,8 +517,8 @@ func TestPrintfOfStringsAndOfNothing(t *testing.T) {
 	}
 }
 
-// One block of the cluster ends, and the threads of the other wait at different barriers. The fault
-// must name the waiting block.
+// One block in the cluster ends, and the threads in the other block wait at different barriers. The
+// fault must name the waiting block.
 func TestClustersThatWaitInVain(t *testing.T) {
 	m := load(t, clusterKernel(`setp.eq.u32 %p2, %rank, 0; @%p2 exit;
 	setp.eq.u32 %p3, %me, 0; @%p3 bra OTHER;

@@ -59,7 +59,7 @@ func (l *lowerer) asyncCopy(i *ptx.Instr, f *form) {
 	if len(i.Args) > 3 {
 		if r, ok := i.Args[3].(*ptx.Reg); ok && l.isPred(r) {
 			l.ignoring(r, n, &n)
-		} else if !ok || !l.isWide(r) { // a 64-bit register is a cache policy
+		} else if !ok || !l.isWide(r) { // a 64-bit register holds a cache policy
 			n = l.src(i.Args[3], ptx.U32)
 		}
 	}
@@ -92,11 +92,11 @@ func (l *lowerer) ignoring(r *ptx.Reg, size reg, n *reg) {
 	*n = t
 }
 
-// asyncCopy writes size bytes for each lane. Column c has the number of bytes that the lane reads
-// from its source. The rest is filled with zeros.
+// asyncCopy writes size bytes for each lane. Column c holds the number of bytes that the lane reads
+// from its source. The rest of the destination is filled with zeros.
 func (w *warp) asyncCopy(in *inst, m uint32, wideDst bool, size int) {
 	from := in.x.from
-	w.pc = w.prog.pcOf(in, w.pc) // position for reports about the source
+	w.pc = w.prog.pcOf(in, w.pc) // position for reports on the source
 	to, src := w.site(in), w.site(from)
 	a := w.addresses(in, wideDst, m)
 	b, n := &w.r64[in.b], &w.r32[in.c]
@@ -126,17 +126,17 @@ func (w *warp) asyncCopy(in *inst, m uint32, wideDst bool, size int) {
 // size in bytes) and x.regs (the mbarrier object and the mask).
 type bulkCopy struct {
 	dst, src       place
-	barrier        bool // the copy signals an mbarrier object; otherwise it is in a bulk group
-	multicast      bool // the copy goes to each block of the cluster that the mask selects
-	bytes          bool // the mask selects which of every 16 bytes are copied
+	barrier        bool // the copy signals an mbarrier object; otherwise it belongs to a bulk group
+	multicast      bool // the copy goes to each block in the cluster that the mask selects
+	bytes          bool // the mask selects the bytes to copy in each group of 16
 	reduce         atomicOp
-	size           int // bytes of one element of a reduction
+	size           int // size in bytes of an element in a reduction
 	barImm         uint64
 	barCode, dCode uint16
 	sCode          uint16
 }
 
-// bulkUnit is the unit of bulk copies: sizes and addresses are multiples of it.
+// bulkUnit is the unit of bulk copies in bytes. Sizes and addresses must be multiples of it.
 const bulkUnit = 16
 
 // bulk lowers instructions that begin with cp.async.bulk or cp.reduce.async.bulk.
@@ -279,7 +279,7 @@ func (l *lowerer) emitBulk(i *ptx.Instr, dst, src string, c bulkCopy) {
 		n.more(mask, false)
 	}
 	l.slot(n).mem = false
-	n.in.aux = c.dCode | log2(bulkUnit)<<accLog // reports show the space and size from aux
+	n.in.aux = c.dCode | log2(bulkUnit)<<accLog // reports take the space and the size from aux
 }
 
 // wideAddress returns an operand's place, and a 64-bit column with the base address.
@@ -295,7 +295,7 @@ func (l *lowerer) wideAddress(o ptx.Operand, space ptx.Space) (reg, place) {
 //go:norace
 func (w *warp) bulkCopy(in *inst, m uint32, c *bulkCopy) {
 	w.synced = true
-	w.pc = w.prog.pcOf(in, w.pc) // position for reports about the copy's operands
+	w.pc = w.prog.pcOf(in, w.pc) // position for reports on the copy's operands
 	for ; m != 0; m &= m - 1 {
 		w.beginBulk()
 		w.bulkLane(in, c, first(m))
@@ -356,7 +356,7 @@ func (w *warp) bulkTo(in *inst, c *bulkCopy, from []byte, dst, bar uint64, mask 
 	kind := lateBulk
 	if c.barrier {
 		kind = lateBarrier
-		w.completeBytes(in, c.barCode, bar, 0, i) // check that the object exists
+		w.completeBytes(in, c.barCode, bar, 0, i) // check that the barrier object exists
 	}
 	if !w.delays() {
 		w.bulkDo(in, c, to, from, dst, bar, mask, i)
@@ -449,9 +449,9 @@ func (w *warp) written(code uint16, p uint64, n int) {
 // Delayed asynchronous copies. A launch with a seed varies everything that a program must not rely
 // on. It therefore performs a copy when the kernel waits for it, not when the kernel issues it.
 // Each poll of an mbarrier object performs a random selection of the copies that signal mbarrier
-// objects. A program that reads data without waiting therefore finds the old contents.
+// objects. A program that reads data without waiting therefore reads the old contents.
 
-// lateKind is the way in which the kernel waits for a copy.
+// lateKind says how the kernel waits for a copy.
 type lateKind uint8
 
 const (
@@ -461,7 +461,7 @@ const (
 	lateGroups  = int(lateBarrier)
 )
 
-// lateCopy is a copy that a thread has issued and that is still to be performed.
+// lateCopy is a copy that a thread has issued but that has not been performed yet.
 type lateCopy struct {
 	w     *warp
 	lane  int
@@ -528,8 +528,8 @@ func (w *warp) commit(kind lateKind, m uint32) {
 	}
 }
 
-// waitGroup lowers cp.async.wait_group. Its operand is the number of newest groups that may remain
-// incomplete. wait_all has no operand and commits first.
+// waitGroup lowers cp.async.wait_group. Its operand is the number of the most recent groups that
+// may remain incomplete. wait_all has no operand and commits first.
 func (l *lowerer) waitGroup(i *ptx.Instr, kind lateKind, all bool) {
 	var open uint32
 	if !all {
@@ -554,8 +554,8 @@ func (l *lowerer) waitGroup(i *ptx.Instr, kind lateKind, all bool) {
 	}, noReg)
 }
 
-// completeGroups performs the committed copies of the lanes in m, except those in each lane's
-// newest groups. open is the number of groups that it leaves incomplete.
+// completeGroups performs the committed copies of the lanes in m, except those in each lane's open
+// most recent groups.
 func (w *warp) completeGroups(kind lateKind, m, open uint32) {
 	w.cta.makeLate(func(k *lateCopy) bool {
 		return k.w == w && k.kind == kind && m>>k.lane&1 != 0 && k.group+open < w.commits[kind][k.lane]

@@ -10,7 +10,7 @@ import (
 )
 
 // Atomic operations and reductions. A few use Go's atomic functions directly. The others are
-// compare-and-swap loops on 32 or 64 bits. Narrower types are updated within the 32 bits that
+// compare-and-swap loops on 32 or 64 bits. Narrower values are updated within the 32 bits that
 // contain them.
 
 func init() {
@@ -20,7 +20,8 @@ func init() {
 // wide128 serialises 128-bit atomics, because Go has no 128-bit atomics.
 var wide128 sync.Mutex
 
-// atomicOp returns the new value for an old value and two operands. Values are in the low bits.
+// atomicOp returns the new value for an old value and two operands. Each value is in the low bits
+// of its argument.
 type atomicOp func(old, b, c uint64) uint64
 
 func lowerAtom(l *lowerer, i *ptx.Instr, f *form) {
@@ -57,7 +58,7 @@ func lowerAtom(l *lowerer, i *ptx.Instr, f *form) {
 	if op == "cas" {
 		n = 2
 	}
-	if len(args) == n+2 { // the last operand is a cache policy
+	if len(args) == n+2 { // the last operand holds a cache policy
 		args = args[:n+1]
 	}
 	if len(args) != n+1 || len(f.types) != 1 {
@@ -148,7 +149,7 @@ func atomicFunc(op string, t ptx.Type) atomicOp {
 
 func atomicAdd(t ptx.Type) atomicOp {
 	switch {
-	case t == ptx.F32: // in global memory; sumExec handles shared memory
+	case t == ptx.F32: // for global memory; sumExec handles shared memory
 		return addFlushed
 	case t == ptx.F64:
 		return addGlobal64
@@ -245,7 +246,7 @@ func updatePart(p unsafe.Pointer, size int, fn atomicOp, b, c uint32) uint32 {
 	}
 }
 
-// addExec returns the execFunc of 32-bit addition, for which Go has an atomic function.
+// addExec returns the execFunc for 32-bit addition, for which Go has an atomic function.
 func addExec(red, wide bool) execFunc {
 	return func(w *warp, in *inst, m uint32) {
 		w.synced = true
@@ -294,8 +295,8 @@ func addGlobal64(old, b, _ uint64) uint64 {
 	}
 }
 
-// sumExec returns the execFunc of f32 or f64 addition. The handling of subnormal numbers and NaNs
-// depends on the space. For a generic address, the address determines the space.
+// sumExec returns the execFunc for f32 or f64 addition. The handling of subnormal numbers and NaNs
+// depends on the memory space. For a generic address, the address determines the space.
 func sumExec(space ptx.Space, t ptx.Type, wide bool) execFunc {
 	return func(w *warp, in *inst, m uint32) {
 		w.synced = true
@@ -366,8 +367,8 @@ func (l *lowerer) atomic128(d ptx.Operand, args []ptx.Operand, p place, op strin
 	n.more(dst[1], true)
 }
 
-// atomicVector lowers atom and red on vectors. Each element is updated by an atomic operation of
-// its own.
+// atomicVector lowers atom and red on vectors. Each element is updated by a separate atomic
+// operation.
 func (l *lowerer) atomicVector(d ptx.Operand, args []ptx.Operand, p place, op string, t ptx.Type, n int) {
 	fn := atomicFunc(op, t)
 	if fn == nil || classOf(t) != class32 {

@@ -6,7 +6,7 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Parameters and results: their positions in a frame and how they are passed.
+// Parameters and results: where they are in a frame, and how they are passed.
 
 func (f *function) layout(c *compiler, fn *ptx.Function) {
 	f.rets, f.params, f.local = c.layoutSlots(fn.Return, fn.Params)
@@ -45,7 +45,7 @@ func variadic(v *ptx.Variable) bool {
 // frame layout for all callers, so this is the size of the largest .param array in any function.
 func (c *compiler) variadicRoom() uint32 {
 	if c.room == 0 {
-		c.room = 16 // a callee may read the parameter although the caller passed none
+		c.room = 16 // a callee may read the parameter even if the caller passed none
 		for _, s := range c.sources {
 			for _, d := range s.mod.Decls {
 				if f, ok := d.(*ptx.Function); ok && f.Body != nil {
@@ -125,8 +125,8 @@ func (d regDef) pieces() []piece {
 
 func (d regDef) size() int { return d.typ.Size() * max(d.vector, 1) }
 
-// loadSlot and storeSlot move a register from and to local memory. find selects whether the offset
-// is in the current frame or in the callee's frame. A predicate occupies one byte.
+// loadSlot moves a register from local memory, and storeSlot moves it there. find selects whether
+// the offset is in the current frame or in the callee's frame. A predicate occupies one byte.
 func (l *lowerer) loadSlot(d regDef, offset uint64, find execFunc) {
 	for _, c := range d.pieces() {
 		at := l.slotAddress(offset+c.offset, find)
@@ -233,7 +233,7 @@ func (l *lowerer) passParam(s *ptx.Sym, at slotLayout, back bool) {
 	x.fn, x.n = l.f, int(min(uint64(at.size), lv.size))
 }
 
-// alloca, stacksave and stackrestore: local memory with a size known only at run time. It is
+// alloca, stacksave and stackrestore: local memory whose size is known only at run time. It is
 // separate from the frames and starts at local address allocaBase. Each lane has its own stack
 // pointer.
 
@@ -326,7 +326,7 @@ func execStackRestore(w *warp, in *inst, m uint32) {
 }
 
 type dynamicStack struct {
-	top col64 // bytes in use by each lane
+	top col64 // number of bytes in use by each lane
 	mem [lanes][]byte
 
 	bytes uint64 // total size of mem in bytes

@@ -7,7 +7,7 @@ func init() {
 	register(lowerSet, "set")
 }
 
-// compare has a loop for each of these comparisons. All others are derived from them.
+// compare has a loop for each of these comparisons. All other comparisons are derived from them.
 const (
 	cmpEQ = iota
 	cmpNE // for floating point: ordered and not equal
@@ -20,8 +20,8 @@ const (
 	cmpInvert = 16
 )
 
-// comparison returns the number of the named comparison for types of kind k. ok is false if that
-// kind does not support it.
+// comparison returns the number of the named comparison for types of kind k. If types of that kind
+// do not support it, ok is false.
 func comparison(name string, k ptx.TypeKind) (op uint16, ok bool) {
 	float := k == ptx.KindFloat
 	switch name {
@@ -123,8 +123,8 @@ func (w *warp) setPred(in *inst, r, m uint32) {
 	w.pr[in.d] = w.pr[in.d]&^m | r&m
 }
 
-// compareFor returns the comparison for type t, or nil. It compares 16-bit types as 32-bit values
-// (see widened).
+// compareFor returns the instruction that compares values of type t, or nil. It compares 16-bit
+// types as 32-bit values (see widened).
 func compareFor(t ptx.Type) execFunc {
 	switch t {
 	case ptx.S32, ptx.S16:

@@ -72,8 +72,8 @@ func lowerBrx(l *lowerer, i *ptx.Instr, f *form) {
 	n.table = l.branchTable(t)
 }
 
-// branchTable is the label list of a brx.idx. All instructions that use a list share it, because
-// copies of a long list would take quadratic memory.
+// branchTable is the label list of a brx.idx. All instructions that use a list share one table,
+// because copies of a long list would take quadratic memory.
 type branchTable struct {
 	labels []*label
 	code   []int32 // the labels' positions in the program, set after placement
@@ -89,7 +89,7 @@ func (l *lowerer) branchTable(t *ptx.BranchTargets) *branchTable {
 		l.tables = map[*ptx.BranchTargets]*branchTable{}
 	}
 	b := &branchTable{labels: make([]*label, 0, len(t.Targets))}
-	l.tables[t] = b // store even an invalid table, so the error is reported only once
+	l.tables[t] = b // store even an invalid table, so that the error is reported only once
 	for _, name := range t.Targets {
 		to := l.lookupLabel(name)
 		if to == nil {
@@ -209,7 +209,7 @@ func barrierOp(f *form) (uint16, bool) {
 }
 
 // lowerFence lowers fences. Go's atomics and the execution order within a block already keep memory
-// consistent. A fence only marks that the warp may be waiting for another thread.
+// consistent. A fence only records that the warp may be waiting for another thread.
 func lowerFence(l *lowerer, i *ptx.Instr, f *form) {
 	for _, r := range f.rest {
 		switch r {
@@ -242,7 +242,7 @@ func init() {
 	register(lowerCall, "call")
 }
 
-// execCalleeAddr computes the address of offset imm in the callee's frame.
+// execCalleeAddr computes the address at offset imm in the callee's frame.
 func execCalleeAddr(w *warp, in *inst, m uint32) {
 	at := uint64(w.frame.local) + uint64(in.x.fn.local) + in.imm
 	w.needLocal(in, at+16)
@@ -351,13 +351,13 @@ func (l *lowerer) callee(c ptx.Call) (rets, params []*ptx.Variable, target reg, 
 	return nil, nil, noReg, nil
 }
 
-// callTargets adds the functions of a call target list to the program, once for all calls that use
+// callTargets adds the functions in a call target list to the program, once for all calls that use
 // the list. It returns the last function, or nil if a function does not exist.
 func (l *lowerer) callTargets(t *ptx.CallTargets) *symbol {
 	last, known := l.lists[t]
 	if known {
 		if last == nil {
-			l.failed = true // the first call reported the error
+			l.failed = true // the first call already reported the error
 		}
 		return last
 	}
@@ -462,7 +462,7 @@ func (w *warp) ret(in *inst) bool {
 	return true
 }
 
-// callerFrame returns the frame of the caller to which the split returns at pc.
+// callerFrame returns the frame of the caller. The split returns to that caller at pc.
 func (w *warp) callerFrame(pc int32) frame {
 	caller := w.prog.code[pc-1].x.caller
 	f := w.frame

@@ -56,14 +56,14 @@ func lowerCvt(l *lowerer, i *ptx.Instr, f *form) {
 	l.emit(exec, l.cvtDst(i.Args[0], dt), a)
 }
 
-// cvtDst returns the destination column of a conversion. A wider register receives the extended
-// value.
+// cvtDst returns the destination column for a conversion. If the register is wider than the type,
+// it receives the extended value.
 func (l *lowerer) cvtDst(o ptx.Operand, t ptx.Type) reg {
 	d := l.dst(o, t)
 	if r, ok := o.(*ptx.Reg); ok && t.Size() < 4 && d.class == class32 && t.Kind() == ptx.KindSigned {
 		if def, ok := l.lookupReg(r.Name); ok && def.typ.Size() > t.Size() && def.typ.Size() <= 4 {
-			// A narrow result is stored with the upper bits clear, and sign-extended for a wider
-			// register.
+			// A narrow result is stored with the upper bits clear. It is sign-extended if the
+			// register is wider.
 			l.after = append(l.after, widen{d, d, t, def.typ.Size()})
 		}
 	}
@@ -119,7 +119,7 @@ func cvtInt(dt, st ptx.Type, sat bool) execFunc {
 	return bankFunc(dw, sw, one)
 }
 
-// bankFunc turns a function of 64-bit values into an instruction on columns of the given widths.
+// bankFunc turns a function on 64-bit values into an instruction on columns of the given widths.
 func bankFunc(dw, sw uint, one func(uint64) uint64) execFunc {
 	switch {
 	case dw == 64 && sw == 64:
@@ -135,7 +135,7 @@ func bankFunc(dw, sw uint, one func(uint64) uint64) execFunc {
 // saturateInt limits x to the range of an integer type with dw bits. signed and ds report whether x
 // and that type are signed.
 func saturateInt(x uint64, signed bool, dw uint, ds bool) uint64 {
-	high := uint64(1)<<(dw-1) - 1 // maximum of a signed type
+	high := uint64(1)<<(dw-1) - 1 // the maximum of a signed type
 	if !ds {
 		high = high<<1 | 1
 	}
@@ -310,8 +310,8 @@ func cvtFloat(dt, st ptx.Type, f *form) execFunc {
 	if dt == ptx.TF32 {
 		return cvtTF32(f)
 	}
-	// In conversions to .f16, the hardware never flushes the operand. The difference is visible
-	// only with directed rounding.
+	// In conversions to .f16, the hardware never flushes the operand. This is visible only with
+	// directed rounding.
 	read := floatOf(st, ftz && dt != ptx.F16)
 	relu := f.has(flagRelu)
 	integral := r >= roundInt
@@ -377,7 +377,7 @@ func (l *lowerer) cvtPack(i *ptx.Instr, f *form) {
 	}
 	dt, st := f.types[0], f.types[1]
 	dw, ds := bitsOf(dt)
-	if len(f.rest) == 2 { // .u4 and similar types are not in ptx.Type
+	if len(f.rest) == 2 { // ptx.Type does not include .u4 and similar types
 		st = dt
 		var ok bool
 		if dw, ds, ok = tinyInt(f.rest[1]); !ok {
@@ -501,8 +501,8 @@ func execIsConst(w *warp, in *inst, m uint32) {
 	w.setPred(in, r, m)
 }
 
-// execIsGlobal is isspacep.global. It tests for addresses that are outside all windows and not in
-// constant memory.
+// execIsGlobal is isspacep.global. It tests for addresses that are outside all windows and are not
+// in constant memory.
 func execIsGlobal(w *warp, in *inst, m uint32) {
 	a := &w.r64[in.a]
 	var r uint32

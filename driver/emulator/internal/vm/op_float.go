@@ -129,12 +129,12 @@ func execFmaF64(w *warp, in *inst, m uint32) {
 }
 
 // tiny reports whether x, rounded with an unlimited exponent range, is below the smallest normal
-// number in magnitude. x is exact or rounded to odd.
+// number in magnitude. x must be exact or rounded to odd.
 func tiny(x float64, r rounding) bool {
 	return math.Abs(float64(softfloat.ToF32(x*0x1p64, r))) < smallest32*0x1p64
 }
 
-// mode32 builds a binary f32 instruction from op and the form's rounding, .ftz and .sat.
+// mode32 builds a binary f32 instruction from op and from the form's rounding, .ftz and .sat.
 func mode32(f *form, op func(a, b float32, r rounding) float32) execFunc {
 	r, ftz, sat := f.rounding(), f.has(flagFtz), f.has(flagSat)
 	tiny := tiny32(f.op.Name, r)
@@ -175,7 +175,7 @@ func finish32(x float32, ftz, sat bool) float32 {
 	return x
 }
 
-// rounding returns the rounding mode, which is to nearest by default.
+// rounding returns the rounding mode. The default is to nearest.
 func (f *form) rounding() rounding {
 	if f.round == roundNone {
 		return roundRN
@@ -262,7 +262,7 @@ func binaryF64(f *form) execFunc {
 		return lane2(func(a, b float64) float64 {
 			q := softfloat.DivF64(a, b, r)
 			if q != q {
-				return nanOf(b, a) // a division prefers the dividend's NaN
+				return nanOf(b, a) // if both operands are NaNs, a division returns the dividend
 			}
 			return q
 		})
@@ -271,7 +271,7 @@ func binaryF64(f *form) execFunc {
 }
 
 // pairF32 returns the execFunc for an .f32x2 operation, which computes two f32 values in 64 bits.
-// It returns nil if there is none.
+// If there is no such operation, it returns nil.
 func pairF32(f *form) execFunc {
 	r, ftz, sat := f.rounding(), f.has(flagFtz), f.has(flagSat)
 	op := map[string]func(a, b float32) float32{

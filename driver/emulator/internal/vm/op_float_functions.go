@@ -99,7 +99,7 @@ func (l *lowerer) floatMinMax(i *ptx.Instr, f *form) {
 
 // minMaxF32 is min or max without modifiers.
 func minMaxF32(isMax bool) func(a, b float32) float32 {
-	pick := func(a, b float32) float32 { // the operands are equal or one is a NaN
+	pick := func(a, b float32) float32 { // for operands that are equal, or of which one is a NaN
 		switch {
 		case a == b && isMax == math.Signbit(float64(a)):
 			return b
@@ -242,8 +242,8 @@ func flush64(x float64) float64 {
 	return x
 }
 
-// coarse clears the lower half of a float64, as the gross approximations do, and flushes subnormal
-// numbers.
+// coarse clears the lower half of a float64, as the gross approximations in hardware do, and
+// flushes subnormal numbers.
 func coarse(x float64) float64 {
 	if x != x {
 		return math.Float64frombits(0x7fffffff00000000)
@@ -302,8 +302,8 @@ func lowerCopysign(l *lowerer, i *ptx.Instr, f *form) {
 }
 
 // NaNs. The PTX ISA specifies the payload of f64 NaNs. An f32 instruction replaces every NaN with
-// the canonical NaN. If several operands are NaNs, the result is the NaN that the hardware would
-// choose. The code chooses it explicitly, because host processors differ.
+// the canonical NaN. If several operands of an f64 instruction are NaNs, the result is the NaN that
+// the hardware would choose. The code chooses it explicitly, because host processors differ.
 
 // defaultNaN64 is the NaN that invalid operations produce.
 const defaultNaN64 = 0xfff8_0000_0000_0000
@@ -317,8 +317,8 @@ func canonical32(x uint32) uint32 {
 	return x
 }
 
-// nanOf returns the NaN that an operation on a and b produces. It is b if b is a NaN, or else a if
-// a is a NaN. Otherwise, it is the NaN of invalid operations.
+// nanOf returns the NaN that an operation on a and b produces. It is b if b is a NaN, and otherwise
+// a if a is a NaN. If neither is, it is the NaN that invalid operations produce.
 func nanOf(a, b float64) float64 {
 	switch {
 	case b != b:

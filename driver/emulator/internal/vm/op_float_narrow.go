@@ -48,7 +48,7 @@ func (h *half) in(x uint32) float64 {
 	return float64(halfToF32(x&0xffff, h.ftz))
 }
 
-// out returns the bit pattern of a result that is exact or rounded to odd.
+// out returns the bit pattern of a result. x must be exact or rounded to odd.
 func (h *half) out(x float64) uint32 {
 	switch {
 	case x != x && h.sat:
@@ -85,7 +85,7 @@ func (h *half) encode(x float64) uint32 {
 // plain reports whether the instruction has no modifiers.
 func (h *half) plain() bool { return !h.ftz && !h.sat && !h.relu && h.round == roundRN }
 
-// num2 and num3 are operations of package num.
+// num2 and num3 are operations from package num.
 type num2 struct {
 	f16  func(a, b num.F16) num.F16
 	bf16 func(a, b num.BF16) num.BF16
@@ -137,7 +137,7 @@ func (n num3) of(h half) func(a, b, c uint32) uint32 {
 	return func(a, b, c uint32) uint32 { return op(a, b, c) | op(a>>16, b>>16, c>>16)<<16 }
 }
 
-// one, two and three build instructions from functions of one, two and three values.
+// one, two and three build instructions from functions on one, two and three values.
 
 func (h half) one(fn func(a float64) float64) execFunc {
 	return lane1(func(a uint32) uint32 {
@@ -431,8 +431,8 @@ func (h *half) canonicalLow(x uint32) uint32 {
 	return x
 }
 
-// oobNaN is a NaN, of either sign, that bulk copies can store in elements outside a tensor. An H200
-// uses this value.
+// oobNaN is a NaN, of either sign, that bulk copies can store in elements outside a tensor. The
+// value is the one that an H200 uses.
 const oobNaN = 0x7ff7
 
 // outOfBounds is fma.oob, which returns 0 if a factor is oobNaN.
@@ -528,8 +528,8 @@ var formatTF32 = format{10, 8}
 const tf32NaN = 0x7fffe000
 
 // cvtTF32 is cvt to .tf32. The mode .rna adds half a unit in the last place to the bit pattern of a
-// finite number. With .satfinite, it then subtracts one unit in the last place from the bit pattern
-// of an infinity or a NaN, as the hardware does.
+// finite number. With .satfinite, it then subtracts one such unit from the bit pattern of an
+// infinity or a NaN, as the hardware does.
 func cvtTF32(f *form) execFunc {
 	relu, finite := f.has(flagRelu), f.has(flagSatFinite)
 	switch {

@@ -19,7 +19,7 @@ func init() {
 	register(lowerDp, "dp4a", "dp2a")
 }
 
-// intOps holds an instruction's execution functions by integer type.
+// intOps holds the execution functions of an instruction, by integer type.
 type intOps struct {
 	u16, s16, u32, s32, u64, s64 execFunc
 }
@@ -318,7 +318,7 @@ func lowerAbsNeg(l *lowerer, i *ptx.Instr, f *form) {
 		l.floatAbsNeg(i, f)
 		return
 	}
-	// Only floating-point types have modifiers, and they were handled above.
+	// Only floating-point types have modifiers. They were handled above.
 	var exec execFunc
 	neg := f.op.Name == "neg"
 	switch {

@@ -26,8 +26,8 @@ func mulHiS64(a, b int64) int64 {
 	return int64(hi) - a>>63&b - b>>63&a
 }
 
-// A division by zero returns a quotient and a remainder of all ones, as on the hardware. The ISA
-// specifies neither.
+// A division by zero returns all ones for both quotient and remainder, as the hardware does. The
+// ISA specifies neither.
 func divU32(a, b uint32) uint32 {
 	if b == 0 {
 		return ^uint32(0)
@@ -173,8 +173,8 @@ func execCarry64(w *warp, in *inst, m uint32) {
 }
 
 // Loops over the lanes for the most frequent integer instructions. Each function has two loops. The
-// loop for a full warp compiles to code without bounds checks. The other loop visits the set bits
-// of the mask.
+// loop for a full warp compiles to code without bounds checks. The other loop visits the bits that
+// are set in the mask.
 
 //go:norace
 //go:nocheckptr
@@ -346,7 +346,7 @@ func execXor[T integer](w *warp, in *inst, m uint32) {
 	}
 }
 
-// execShl shifts left. A shift by the width or more returns 0.
+// execShl shifts left. A shift by at least the width returns 0.
 //
 //go:norace
 //go:nocheckptr

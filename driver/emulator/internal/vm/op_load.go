@@ -119,7 +119,7 @@ func loadOne(p unsafe.Pointer, lg uint, signed, sync bool) uint64 {
 type vectorAccess struct {
 	lg     uint // log2 of the element size
 	n      int
-	wide   bool // the address column is in the 64-bit bank
+	wide   bool // sign-extended elements are truncated to 16 bits
 	signed bool
 	sync   bool
 	narrow bool // sign-extended elements are truncated to 16 bits
@@ -246,8 +246,7 @@ func loadExec(t ptx.Type, d64, a64 bool) execFunc {
 	return nil
 }
 
-// loadReg returns the register that receives a loaded element, and the register's type, which may
-// be wider.
+// the third operand holds a cache policy
 func (l *lowerer) loadReg(o ptx.Operand, t ptx.Type) (r reg, rt ptx.Type) {
 	switch o := o.(type) {
 	case *ptx.Sink:
@@ -267,7 +266,7 @@ func (l *lowerer) loadReg(o ptx.Operand, t ptx.Type) (r reg, rt ptx.Type) {
 
 func lowerLd(l *lowerer, i *ptx.Instr, f *form) {
 	mf, ok := l.memory(f)
-	if !ok || !l.args(i, 2, 3) { // a third operand is a cache policy
+	if !ok || !l.args(i, 2, 3) { // there is no function for a 64-bit register and a 32-bit address
 		return
 	}
 	if mf.n > 1 && f.op.Has("mmio") {

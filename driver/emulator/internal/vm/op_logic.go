@@ -176,7 +176,7 @@ func lowerFunnel(l *lowerer, i *ptx.Instr, f *form) {
 	l.simple3(i, ptx.B32, exec)
 }
 
-// lop3 applies the function of three bits that table defines to each bit position.
+// lop3 computes a function of three bits at each bit position. table defines the function.
 func lop3(a, b, c uint32, table uint8) uint32 {
 	var r uint32
 	if table&0x01 != 0 {
@@ -206,8 +206,8 @@ func lop3(a, b, c uint32, table uint8) uint32 {
 	return r
 }
 
-// lop3Func returns the function that executes lop3 with a fixed table. Common tables have shorter
-// functions.
+// lop3Func returns the function that executes lop3 with a fixed table. It has faster functions for
+// common tables.
 func lop3Func(table uint8) func(a, b, c uint32) uint32 {
 	switch table {
 	case 0x96:
@@ -263,7 +263,7 @@ func lowerLop3(l *lowerer, i *ptx.Instr, f *form) {
 	l.emit(execMov[uint32], l.dst(pair.A, ptx.B32), d)
 }
 
-// prmtIndex maps the special modes of prmt to their selectors, by the two low bits of c.
+// prmtIndex maps each special mode of prmt to its selectors, indexed by the two low bits of c.
 var prmtIndex = map[string][4]uint32{
 	"f4e": {0x3210, 0x4321, 0x5432, 0x6543}, "b4e": {0x5670, 0x6701, 0x7012, 0x0123},
 	"rc8": {0x0000, 0x1111, 0x2222, 0x3333}, "ecl": {0x3210, 0x3211, 0x3222, 0x3333},
@@ -405,7 +405,7 @@ func bitMask(a, b uint32, clamp bool) uint32 {
 	return uint32((uint64(1)<<b - 1) << a)
 }
 
-// signExtendAt extends the low b bits of a to 32 bits, with their sign if signed is set.
+// signExtendAt extends the low b bits of a to 32 bits. If signed is set, it extends their sign.
 func signExtendAt(a, b uint32, clamp, signed bool) uint32 {
 	if !clamp {
 		b &= 31

@@ -19,16 +19,16 @@ type mbarrierOp func(b *mbarrier, x uint64) (r uint64, wrong string)
 
 type mbarrierForm struct {
 	op     mbarrierOp
-	result ptx.Type // type of the destination; NoType: no destination
-	x      ptx.Type // type of the operand after the address; NoType: no such operand
-	opt    bool     // the operand may be omitted and defaults to 1
+	result ptx.Type // type of the destination; NoType if there is none
+	x      ptx.Type // type of the operand after the address; NoType if there is none
+	opt    bool     // the operand may be omitted; its default is 1
 	hint   bool     // a time hint may follow
 	fresh  bool     // the object may be uninitialised
 	look   bool     // the instruction tests whether a phase is complete
-	mods   []string // permitted modifiers after the operation's name
+	mods   []string // modifiers that may follow the operation's name
 }
 
-// mbarrierForms is keyed by the first modifiers, which are part of the instruction's name.
+// mbarrierForms is keyed by the first modifiers, which belong to the instruction's name.
 var mbarrierForms = map[string]mbarrierForm{
 	"init":                   {op: mbarInit, x: ptx.U32, fresh: true},
 	"inval":                  {op: mbarInval},
@@ -205,9 +205,9 @@ func (l *lowerer) pendingCount(i *ptx.Instr) {
 	l.emit(lane1(func(a uint64) uint32 { return uint32(mbarrier(a).pending()) }), l.dst(i.Args[0], ptx.U32), l.src(i.Args[1], ptx.B64))
 }
 
-// copyArrive lowers cp.async.mbarrier.arrive. It completes the thread's copies. With .noinc, the
-// arrival follows immediately. Without .noinc, an increment of the count precedes the arrival, so
-// the object does not change.
+// copyArrive lowers cp.async.mbarrier.arrive. It completes the thread's copies. With .noinc, it
+// then arrives. Without .noinc, it would increment the count before it arrives, so the object does
+// not change.
 func (l *lowerer) copyArrive(i *ptx.Instr, f *form, noInc bool) {
 	mf := mbarrierForm{op: func(*mbarrier, uint64) (uint64, string) { return 0, "" }}
 	if noInc {

@@ -10,9 +10,9 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// mma.sync and wmma.mma: products of small matrices whose elements are distributed over a warp. The
-// emulator gathers the matrices from the lanes' registers, multiplies them, and scatters the result
-// to the lanes.
+// mma.sync and wmma.mma: products of small matrices whose elements are distributed over the lanes
+// of a warp. The emulator gathers the matrices from the lanes' registers, multiplies them, and
+// scatters the result to the lanes.
 
 func init() {
 	register(lowerMma, "mma")
@@ -39,13 +39,14 @@ type mmaWork struct {
 	c, d     [256]uint32
 	a64, b64 [256]float64
 	c64, d64 [256]float64
-	places   [1024]uint8 // indices along k of A's stored elements, for sparse A
-	column   [64]term    // a column of B, for sparse A
+	places   [1024]uint8 // for sparse A, the index along k of each stored element
+	column   [64]term    // for sparse A, a column of B
 
 	quickA, quickB quickFactors // used by quickFloats
 }
 
-// mmaWork returns the CTA's work area. The CTA's warps run one at a time, so they share it.
+// mmaWork returns the CTA's work area. The CTA's warps can share it, because they run one at a
+// time.
 func (c *cta) mmaWork() *mmaWork {
 	if c.matrix == nil {
 		c.matrix = new(mmaWork)
@@ -58,7 +59,7 @@ func tileOf(mod string) (t tile, ok bool) {
 	return t, err == nil && n == 3 && mod == t.String()
 }
 
-// matrixForm holds the modifiers of a matrix instruction by category.
+// matrixForm holds a matrix instruction's modifiers, sorted by category.
 type matrixForm struct {
 	tile    tile
 	layouts []string // each layout is "row" or "col"
@@ -138,7 +139,8 @@ func lowerMma(l *lowerer, i *ptx.Instr, _ *form) {
 	l.matrixProduct(i, o)
 }
 
-// quad reports whether the form is m8n8k4 in f16, of which a warp computes four products at once.
+// quad reports whether the form is m8n8k4 in f16. With this form, a warp computes four products at
+// once.
 func (o *mmaOp) quad(a elemType) bool { return o.tile == tile{8, 8, 4} && a == elemF16 }
 
 // modifiers removes the type-dependent modifiers from the form and stores them in o.
@@ -346,12 +348,12 @@ func fmaNaN(a, b, c float64, r rounding) float64 {
 }
 
 // mma.sp: A is stored sparsely, and metadata contains the positions of the stored elements. A
-// stores two of every four elements, for tf32 one of every two, and for 4-bit elements two of every
-// four pairs. Products are computed only at the stored positions, so the other elements of B have
-// no effect.
+// stores two of every four elements. For tf32, it stores one of every two elements, and for 4-bit
+// elements two of every four pairs. Products are computed only at the stored positions, so the
+// other elements of B have no effect.
 
 type sparsity struct {
-	selector int  // selects the lanes in each group of four that hold metadata
+	selector int  // selects which lanes in each group of four hold the metadata
 	holders  int  // number of lanes in each group of four that hold metadata
 	narrow   bool // elements have 8 or 4 bits
 }
@@ -382,7 +384,7 @@ func (l *lowerer) sparse(i *ptx.Instr, o *mmaOp, t elemType) bool {
 	return true
 }
 
-// group returns the number of elements of A that four bits of metadata cover.
+// group returns the number of elements of A that are covered by four bits of metadata.
 func (t elemType) group() int {
 	switch t {
 	case elemTF32:
@@ -447,7 +449,7 @@ func init() {
 	register(lowerMovmatrix, "movmatrix")
 }
 
-// wholeMask is the member mask of operations that all lanes must execute.
+// wholeMask is the member mask for operations that all lanes must execute.
 var wholeMask = &ptx.Imm{Kind: ptx.ImmInt, Bits: uint64(full)}
 
 const matrixRowBytes = 16

@@ -13,12 +13,13 @@ import (
 // of the tensor cores. The rules below reproduce the H200's results bit for bit.
 //
 // A step adds up to 16 products and C at once. Products are exact. Each addend is aligned to the
-// one with the highest exponent. The exponent of a product counts as the sum of its factors'
-// exponents, whether or not the product of the significands is above 2. Subnormal numbers have the
-// lowest exponent of their format. Bits more than 25 bits below the highest exponent are cut off.
-// The sum of the remaining bits is exact. It is then truncated to f32, where a value beyond the
-// largest number becomes infinite, or rounded to f16, to nearest even. Subnormal inputs and results
-// are not flushed. A zero result is always positive. A NaN result has all bits set except the sign.
+// one with the highest exponent. For this purpose, the exponent of a product is the sum of its
+// factors' exponents, even if the product of the significands is above 2. Subnormal numbers have
+// the lowest exponent of their format. Bits more than 25 bits below the highest exponent are cut
+// off. The sum of the remaining bits is exact. It is then truncated to f32, where a value beyond
+// the largest number becomes infinite, or rounded to f16, to nearest even. Subnormal inputs and
+// results are not flushed. A zero result is always positive. A NaN result has all bits set except
+// the sign.
 
 // term is the value sig * 2^exp of an element of A or B. For integers and bits, sig alone is the
 // value.
@@ -45,7 +46,7 @@ const tf32Products = 4
 type sumRule struct {
 	sum      func(r *sumRule, a, b []term, c uint32) uint32
 	step     int   // number of products added at once
-	fraction int32 // number of fraction bits of both factors together
+	fraction int32 // total number of fraction bits in both factors
 	f16      bool  // D is f16
 	c16      bool  // C is f16
 }
@@ -108,7 +109,7 @@ func (f format) term(x uint32) term {
 }
 
 // termE4M3 is the counterpart of term for e4m3, which has no infinities. Its subnormal numbers are
-// normal numbers in f16, and they are multiplied as f16 numbers.
+// normal numbers in f16, and are multiplied as such.
 func termE4M3(x uint32) term {
 	t := term{int32(8 | x&7), int32(x>>3&15) - 10, x&0x80 != 0}
 	switch {
@@ -186,8 +187,8 @@ func (r *sumRule) mixed(a, b []term, c uint32) uint32 {
 
 // throughHalves computes the sum of products of 8-bit numbers, for which an H200 has no
 // instruction. It converts the numbers to f16 and adds their products in two steps. One step covers
-// the first and third pair of each register, the other step the remaining pairs. C is added
-// separately afterwards.
+// the first and third pair in each register, and the other step covers the remaining pairs. C is
+// added separately afterwards.
 func (r *sumRule) throughHalves(a, b []term, c uint32) uint32 {
 	var x, y [2 * stepProducts]term
 	for k := range a {
@@ -366,8 +367,8 @@ func (f format) encodeInt(sig int64, exp int, r rounding) uint32 {
 
 // The same sums, computed with the host's float64 arithmetic. In float64, a product of two elements
 // is exact, and so is its scaling by a power of two. The conversion to an integer truncates towards
-// zero, as a step truncates bits below its lowest bit. Products with infinities or NaNs use the
-// general method.
+// zero, just as a step cuts off the bits below its lowest bit. Products with infinities or NaNs use
+// the general method.
 
 // quickFactors holds the elements of a matrix. The index along k varies fastest.
 type quickFactors struct {
@@ -375,13 +376,15 @@ type quickFactors struct {
 	exp   [1024]int32 // exponent of the significand's highest bit, also for subnormal numbers
 }
 
-// expZero is the exponent of zeros. It ensures that a zero product never has the highest exponent.
+// expZero is the exponent of zeros. It is so low that a zero product never has the highest
+// exponent.
 const expZero = -expInf
 
 // power returns 2^n. n must be a valid float64 exponent.
 func power(n int32) float64 { return math.Float64frombits(uint64(1023+n) << 52) }
 
-// gather collects the elements of a fragment. It returns false if an element is infinite or a NaN.
+// gather collects the elements of a fragment. If any element is infinite or a NaN, it returns
+// false.
 //
 //go:norace
 func (q *quickFactors) gather(w *warp, f *fragment, regs []uint32) (ok bool) {
@@ -481,8 +484,8 @@ func (r *sumRule) quickSteps(w *mmaWork, i, j, k int, c uint32) (x uint32, ok bo
 	}
 }
 
-// quickAdd performs one step with n products, where n is a multiple of 4. All operands except c are
-// known to be finite.
+// quickAdd performs one step with n products. n must be a multiple of 4, and all operands except c
+// must be finite.
 func (r *sumRule) quickAdd(a, b *quickFactors, i, j, n int, c term) (x uint32, ok bool) {
 	if c.exp >= expInf {
 		return 0, false
@@ -500,8 +503,8 @@ func (r *sumRule) quickAdd(a, b *quickFactors, i, j, n int, c term) (x uint32, o
 	return r.pattern(sum, int(low)), true
 }
 
-// highest returns the largest sum of corresponding exponents. The length of a and b is a multiple
-// of 4.
+// highest returns the largest sum of corresponding exponents. The length of a and b must be a
+// multiple of 4.
 func highest(a, b []int32) int32 {
 	x, y := int32(math.MinInt32), int32(math.MinInt32)
 	for len(a) >= 4 && len(b) >= 4 {
@@ -514,7 +517,7 @@ func highest(a, b []int32) int32 {
 }
 
 // scaled multiplies each product by scale, truncates it to an integer, and returns the sum. The
-// number of products is a multiple of 4.
+// number of products must be a multiple of 4.
 func scaled(a, b []float64, scale float64) (sum int64) {
 	for len(a) >= 4 && len(b) >= 4 {
 		p, q := (*[4]float64)(a), (*[4]float64)(b)

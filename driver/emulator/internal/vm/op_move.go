@@ -238,7 +238,7 @@ func (l *lowerer) parts(o ptx.Operand, t ptx.Type) []ptx.Operand {
 			return nil
 		}
 		if o.Special {
-			if t == ptx.B128 { // %tid and similar registers are vectors of four
+			if t == ptx.B128 { // %tid and similar registers are four-element vectors
 				return components(o, 4)
 			}
 			return nil
@@ -348,7 +348,7 @@ func (l *lowerer) moveAll(to []ptx.Operand, from []reg, t ptx.Type) {
 	}
 }
 
-// dsts returns the columns of several destinations, with noReg for a sink.
+// dsts returns the columns of several destinations. For a sink, it returns noReg.
 func (l *lowerer) dsts(to []ptx.Operand, t ptx.Type) []reg {
 	out := make([]reg, len(to))
 	for k, o := range to {

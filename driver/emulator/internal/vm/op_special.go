@@ -30,7 +30,8 @@ func specialName(o *ptx.Reg) string {
 	return o.Name
 }
 
-// component returns the component of d that sel names. An empty sel names x, and w is 0.
+// component returns the component of d that sel names. If sel is empty, it returns x. For w, it
+// returns 0.
 func component(d Dim3, sel string) uint32 {
 	switch sel {
 	case "y":
@@ -111,7 +112,7 @@ func specialRegister(name, sel string) (execFunc, ptx.Type) {
 		return uniform(func(w *warp) uint32 { return uint32(globalTimer() >> 32) }), ptx.U32
 	case "dynamic_smem_size":
 		return uniform(func(w *warp) uint32 { return w.cta.run.opts.DynamicShared }), ptx.U32
-	case "total_smem_size": // the size is rounded up to the allocation unit
+	case "total_smem_size": // the size, rounded up to the allocation unit
 		return uniform(func(w *warp) uint32 { return alignUp(uint32(w.cta.run.sharedBytes()), sharedUnit) }), ptx.U32
 	case "aggr_smem_size":
 		return uniform(func(w *warp) uint32 { return uint32(w.cta.run.sharedBytes()) + w.cta.run.reservedShared() }), ptx.U32
@@ -122,8 +123,8 @@ func specialRegister(name, sel string) (execFunc, ptx.Type) {
 	return clusterRegister(name, sel)
 }
 
-// counterType returns the type of a counter %pm0 to %pm7 or %pm0_64 to %pm7_64. Only a profiler
-// would start these counters.
+// counterType returns the type of a counter named %pm0 to %pm7 or %pm0_64 to %pm7_64. The emulator
+// does not count, because only a profiler would start these counters.
 func counterType(name string) ptx.Type {
 	n, wide := strings.CutSuffix(name, "_64")
 	switch {
@@ -220,7 +221,8 @@ func (c *cta) sm() uint32 {
 
 var started = time.Now()
 
-// clock returns a time in cycles of the device's clock. Two reads by the same warp differ.
+// clock returns the time in cycles of the device's clock. Two reads by the same warp return
+// different values.
 func (w *warp) clock() uint64 {
 	khz := w.cta.run.opts.Device.ClockKHz
 	if khz <= 0 {
@@ -245,7 +247,7 @@ const (
 	sharedUnit    = 128
 )
 
-// reservedStart returns the offset of the reserved part in a block with used bytes of its own.
+// reservedStart returns the offset of the reserved part in a block that uses used bytes itself.
 func reservedStart(used int) int { return (used + 15) &^ 15 }
 
 // reservedRegister returns a function that reads a %reserved_smem register, or nil if name is not
@@ -274,15 +276,15 @@ func (r *launchRun) reservedShared() uint32 {
 }
 
 // gridWorkspace returns the address of the workspace of a cooperative launch, or 0 for another
-// launch. The second word counts arrivals at the barrier of the grid. Kernels find the address in
-// two special registers.
+// launch. The second word counts arrivals at the grid's barrier. Kernels find the address in two
+// special registers.
 func (r *launchRun) gridWorkspace() uint64 {
 	if !r.opts.Cooperative {
 		return 0
 	}
 	r.gridOnce.Do(func() {
 		at, err := r.mem.Alloc(gridWorkspaceBytes, AllocOptions{Device: r.opts.Device.Ordinal, Kind: RegionGlobal, Tag: "a cooperative launch"})
-		if err == nil { // otherwise the kernel accesses address 0
+		if err == nil { // if it failed, the kernel accesses address 0
 			r.grid = at
 		}
 	})
@@ -291,7 +293,7 @@ func (r *launchRun) gridWorkspace() uint64 {
 
 const gridWorkspaceBytes = 64
 
-// freeGridWorkspace frees the workspace. The next launch can use the same launchRun.
+// freeGridWorkspace frees the workspace, because the next launch may use the same launchRun.
 func (r *launchRun) freeGridWorkspace() {
 	if r.grid != 0 {
 		r.mem.Free(r.grid, "the end of its launch")
@@ -299,7 +301,8 @@ func (r *launchRun) freeGridWorkspace() {
 	}
 }
 
-// envreg returns the special registers with the address of the workspace. The others are 0.
+// envreg returns the environment registers. Some hold the address of the workspace. The others are
+// 0.
 func envreg(name string) func(w *warp) uint32 {
 	switch name {
 	case "envreg1":

@@ -24,7 +24,7 @@ type video struct {
 	signed     bool // the result is signed
 	sat        bool
 	add        bool // the parts of the result are added to c
-	mask       uint // mask of the parts that are written
+	mask       uint // mask of the parts to write
 	selA, selB [4]uint
 }
 
@@ -110,8 +110,7 @@ func videoSelector(o ptx.Operand) (ptx.Operand, string) {
 
 func (v *video) letter() string { return map[int]string{2: "h", 4: "b"}[v.parts] }
 
-// setMask parses the selector of the parts that are written. Without a selector, all parts are
-// written.
+// setMask parses the selector for the parts to write. If there is none, all parts are written.
 func (v *video) setMask(sel string) bool {
 	v.mask = 1<<v.parts - 1
 	if sel == "" {
@@ -128,9 +127,9 @@ func (v *video) setMask(sel string) bool {
 	return ok && digits != ""
 }
 
-// selector parses a source's selector. to[k] becomes the number of the part that supplies part k of
-// the source, counted over the parts of both sources. Without a selector, the numbers begin at
-// from.
+// selector parses a source's selector. It sets to[k] to the number of the part that supplies part k
+// of the source. The parts of both sources are numbered consecutively. Without a selector, the
+// numbers begin at from.
 func (v *video) selector(to *[4]uint, sel string, from uint) bool {
 	if sel == "" {
 		for k := range to {

@@ -15,7 +15,7 @@ func init() {
 	register(lowerElect, "elect")
 }
 
-// syncInstr emits an operation that waits for the lanes of a member mask. The mask's column is
+// syncInstr emits an operation that waits for the lanes in a member mask. The mask's column is
 // x.regs[0]. The caller may add operands and must then call finishSync.
 func (l *lowerer) syncInstr(exec execFunc, d reg, member ptx.Operand, srcs ...reg) *lowered {
 	mask := l.src(member, ptx.U32)
@@ -30,7 +30,7 @@ func (l *lowerer) syncInstr(exec execFunc, d reg, member ptx.Operand, srcs ...re
 	return n
 }
 
-// finishSync records the operands. They are needed when lanes meet at different instructions.
+// finishSync records the operands, which are needed when lanes meet at different instructions.
 func (l *lowerer) finishSync(n *lowered) {
 	for _, r := range n.refs {
 		if r.field != fieldGuard {
@@ -74,7 +74,7 @@ func lowerShfl(l *lowerer, i *ptx.Instr, f *form) {
 	}
 	d, p := l.pairDst(i.Args[0], ptx.B32)
 	a, b, c := l.src(i.Args[1], ptx.B32), l.src(i.Args[2], ptx.U32), l.src(i.Args[3], ptx.U32)
-	if want == 4 { // the form without .sync uses whichever lanes are active
+	if want == 4 { // without .sync, the form uses whichever lanes are active
 		n := l.emit(execShfl, d, a, b, c)
 		n.more(l.constant(class32, uint64(full)), false)
 		n.more(p, true)
@@ -328,10 +328,10 @@ func lowerElect(l *lowerer, i *ptx.Instr, f *form) {
 	l.finishSync(n)
 }
 
-// syncOp holds the data that an operation with a member mask needs if lanes arrive at different
-// times or at different instructions.
+// syncOp holds what an operation with a member mask needs if lanes arrive at different times or at
+// different instructions.
 type syncOp struct {
-	sig      string // lanes may meet at instructions with equal signatures
+	sig      string // lanes may meet at instructions that have the same signature
 	all      bool   // the member mask contains all lanes
 	operands []syncOperand
 }
@@ -423,7 +423,7 @@ func (w *warp) rendezvous(in *inst) {
 		}
 		sw, g := w.splitMembers(s)
 		if g != s.mask || have && sw != want {
-			return // lanes with several masks at one instruction wait for their own members
+			return // lanes with different masks at one instruction wait for their own members
 		}
 		want, have = sw, true
 		here |= s.mask

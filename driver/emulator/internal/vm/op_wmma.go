@@ -93,7 +93,7 @@ func wmmaFragment(operand string, s tile, t elemType) fragment {
 	}
 	regs := func(rows int) int {
 		if t == elemF16 {
-			return 8 // some lanes hold copies of elements
+			return 8 // some lanes hold copies of other lanes' elements
 		}
 		return rows * k / run / lanes
 	}
@@ -112,12 +112,12 @@ func wmmaFragment(operand string, s tile, t elemType) fragment {
 
 type wmmaMove struct {
 	fragment
-	rows, cols int  // shape of the matrix as fragments store it, where B is transposed
-	across     bool // columns, not rows, are contiguous in memory
+	rows, cols int  // shape of the matrix as fragments store it; B is transposed
+	across     bool // set if columns, not rows, are contiguous in memory
 	wideBase   bool
 	store      bool
 	run        int    // number of elements moved at once
-	bytes      uint64 // size of a run
+	bytes      uint64 // size of a run in bytes
 }
 
 func (l *lowerer) wmmaMemory(i *ptx.Instr, f *form, g *matrixForm, store bool) {
@@ -353,9 +353,9 @@ const (
 	orderK                 // the blocks along k first, then row+8
 )
 
-// newFragment returns the layout of a matrix of rows x k. A block covers eight rows and four lanes
-// with run elements each. If regs exceeds the registers that the matrix needs, the matrix is
-// repeated.
+// newFragment returns the layout of a matrix of rows x k. A block covers eight rows, each spread
+// over four lanes with run elements per lane. If there are more registers than the matrix needs,
+// the matrix is repeated.
 func newFragment(t elemType, rows, k, run, regs int, o order) fragment {
 	f := fragment{typ: t, regs: regs, each: regs * t.perRegister()}
 	pair := min(rows/8, 2)
@@ -408,7 +408,7 @@ func inputFragment(t elemType, rows, k int) fragment {
 }
 
 // resultFragment returns the layout of C or D. For every type, a lane holds pairs of adjacent
-// elements of a row.
+// elements in a row.
 func resultFragment(t elemType, rows, cols int) fragment {
 	return newFragment(t, rows, cols, 2, rows*cols/t.perRegister()/lanes, orderRows)
 }

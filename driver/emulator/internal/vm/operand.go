@@ -27,7 +27,7 @@ func immBits(i *ptx.Imm, t ptx.Type) uint64 {
 	case t == ptx.F32:
 		return uint64(i.Float32Bits())
 	case t == ptx.F64 && i.Kind == ptx.ImmF32:
-		return i.Bits // ptxas uses the bit pattern, without a conversion
+		return i.Bits // ptxas uses the bit pattern without a conversion
 	case t == ptx.F64:
 		return i.Float64Bits()
 	case t == ptx.F16 && i.IsFloat():
@@ -93,8 +93,8 @@ type rangeDef struct {
 	vector int
 }
 
-// local is a variable that is visible in a function. It is in local memory (as the parameters of
-// functions are), in shared or global memory, or it is a kernel parameter.
+// local is a variable that is visible in a function. It is in local memory (like the parameters of
+// functions), in shared or global memory, or it is a kernel parameter.
 type local struct {
 	space  ptx.Space
 	offset uint32
@@ -114,7 +114,8 @@ func (l *lowerer) newReg(c class) reg {
 	return reg{c, l.vregs[c] - 1}
 }
 
-// mostDigits is the maximum number of digits in a register number of a range such as %r<10>.
+// mostDigits is the maximum number of digits in the number of a register that belongs to a range
+// such as %r<10>.
 const mostDigits = 10
 
 func (l *lowerer) lookupReg(name string) (regDef, bool) {
@@ -146,7 +147,7 @@ func (l *lowerer) lookupReg(name string) (regDef, bool) {
 }
 
 // makeReg creates the virtual registers for one declared register: several for a vector, two for
-// 128 bits, otherwise one.
+// 128 bits, and otherwise one.
 func (l *lowerer) makeReg(t ptx.Type, vector int) regDef {
 	d := regDef{l.newReg(classOf(t)), t, vector}
 	n := max(vector, 1)
@@ -335,7 +336,7 @@ func (l *lowerer) dst(o ptx.Operand, t ptx.Type) reg {
 type widen struct {
 	dst, src reg
 	typ      ptx.Type
-	wide     int // size of the register if it is wider than typ and in the 32-bit bank
+	wide     int // size of the register, if it is wider than typ and in the 32-bit bank
 }
 
 // pred reads a predicate operand. not reports whether the operand is negated.
@@ -430,8 +431,8 @@ func col[T word](w *warp, i uint32) *[lanes]T {
 
 func first(m uint32) int { return bits.TrailingZeros32(m) & (lanes - 1) }
 
-// The functions below turn a function of one lane's values into an instruction. They serve
-// instructions that are too rare for a dedicated loop.
+// The functions below turn a function on one lane's values into an instruction. They serve
+// instructions that are too rare for a loop of their own.
 
 func lane1[D, A word](f func(A) D) execFunc {
 	return func(w *warp, in *inst, m uint32) {

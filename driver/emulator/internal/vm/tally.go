@@ -11,8 +11,7 @@ import (
 // counting launch runs a copy of the program in which every instruction is wrapped. Other launches
 // have no overhead.
 
-// OpCount is the number of executions of an instruction. Lanes whose guard is false are not
-// counted.
+// OpCount counts how often an instruction was executed. Lanes whose guard is false are not counted.
 type OpCount struct {
 	Warps uint64 // number of executions by a warp with at least one active lane
 	Lanes uint64
@@ -33,12 +32,12 @@ type Traffic struct {
 	Coalesced uint64
 }
 
-// MemoryTraffic is the traffic of one kind of memory.
+// MemoryTraffic is the traffic to one kind of memory.
 type MemoryTraffic struct{ Loads, Stores, Atomics Traffic }
 
-// Counts holds the counts of launches with LaunchOptions.Count.
+// Counts holds the counts from launches with LaunchOptions.Count.
 type Counts struct {
-	Opcodes        map[string]OpCount // counts by opcode with modifiers
+	Opcodes        map[string]OpCount // by opcode with modifiers
 	Global, Shared MemoryTraffic
 }
 
@@ -50,7 +49,7 @@ const (
 )
 
 type tally struct {
-	ops            []OpCount // counts by program counter
+	ops            []OpCount // by program counter
 	global, shared MemoryTraffic
 }
 
@@ -72,8 +71,8 @@ func (p *countedProgram) counted(base *program) *program {
 	return p.prog
 }
 
-// count wraps an instruction to count its executions. original is the same instruction in the
-// program without counts, and pc is its index.
+// count wraps an instruction so that its executions are counted. original is the same instruction
+// in the program without counts, and pc is its index.
 func (in *inst) count(original *inst, pc int32) {
 	switch in.ctl {
 	case ctlNone, ctlSync, ctlWarpBarrier: // the scheduler also executes these through exec
@@ -186,9 +185,9 @@ func sectors(a *col64, size uint64, m uint32) Traffic {
 	return request(n, (places*size+sectorSize-1)/sectorSize, size*uint64(bits.OnesCount32(m)))
 }
 
-// banks returns the traffic of an access to shared memory. Each pass serves half a warp for 8-byte
-// lanes and a quarter for 16-byte lanes. Lanes that access the same word of a bank are served
-// together.
+// banks returns the traffic of an access to shared memory. Each pass serves half a warp if lanes
+// access 8 bytes, and a quarter if they access 16 bytes. Lanes that access the same word in a bank
+// are served together.
 func banks(a *col64, size uint64, m uint32) Traffic {
 	group := lanes
 	if size > bankSize {

@@ -5,20 +5,20 @@ import (
 	"math/bits"
 )
 
-// frame holds the start of the columns and of the local memory of one function activation. Lanes
-// can run together only if their frames are equal.
+// frame holds where the columns and the local memory of one function activation start. Lanes can
+// run together only if their frames are equal.
 type frame struct {
 	bank  [numClasses]uint32
 	local uint32
 	depth int32
 }
 
-// split is a set of lanes of a warp with the same program counter.
+// split is a set of lanes in a warp that have the same program counter.
 type split struct {
 	pc    int32
 	mask  uint32
 	frame frame
-	turn  uint32 // the lowest turn runs first
+	turn  uint32 // the split with the lowest turn runs first
 	wait  waitKind
 	in    *inst // instruction at which the split waits
 	bar   int32 // number of the barrier for which the split waits
@@ -32,9 +32,10 @@ const (
 	waitWarp             // wait for lanes of the same warp
 )
 
-// A turn ends after idleSplit back edges. It ends after only spinSplit back edges that follow
-// atomic, volatile or shared accesses, because such a loop probably waits for another thread. The
-// running split then yields to other splits of its warp, or the warp to other warps of its CTA.
+// A turn ends after idleSplit back edges. If the back edges follow atomic, volatile or shared
+// accesses, it already ends after spinSplit of them, because such a loop probably waits for another
+// thread. The running split then yields to other splits of its warp, or the warp to other warps of
+// its CTA.
 const (
 	spinSplit = 32
 	idleSplit = 1 << 14
@@ -66,19 +67,19 @@ type warp struct {
 	slab32 [][lanes]uint32
 	slab64 [][lanes]uint64
 	slabP  []uint32
-	synced bool // accessed memory that other threads may change since the last back edge
+	synced bool // since the last back edge, the warp has accessed memory that other threads may change
 
 	lastClock uint64
 	count     uint64 // number of instructions issued
 	laneCount uint64
 	scratch   syncScratch
 	arrived   uint32 // lanes that have arrived at the cluster barrier
-	passed    uint32 // lanes whose cluster barrier opened before they waited
+	passed    uint32 // lanes for which the cluster barrier opened before they waited
 	epoch     uint32 // incremented whenever the lanes synchronise
 	loop      waitLoop
 	dyn       dynamicStack
 	commits   [lateGroups]col32 // number of copy groups that each lane has committed
-	addr      col64             // scratch for instructions that compute all addresses first
+	addr      col64             // scratch space for instructions that compute all addresses first
 }
 
 func (w *warp) setFrame(f frame) {
@@ -212,8 +213,8 @@ func (w *warp) drop(i int) {
 	w.splits = w.splits[:last]
 }
 
-// park turns the running split into a parked split with the program counter and the wait of s.
-// Afterwards, no split is running.
+// park turns the running split into a parked split with s's program counter and wait. After that,
+// no split is running.
 func (w *warp) park(s split) {
 	s.mask, s.frame = w.mask, w.frame
 	if s.turn == 0 {
@@ -318,8 +319,8 @@ func (w *warp) control(in *inst, m uint32, budget *int) bool {
 	panic("vm: unknown control instruction")
 }
 
-// branch moves the lanes in m to target. The other lanes of the running split continue at the next
-// instruction as a split of their own.
+// branch moves the lanes in m to target. The other lanes of the running split become a separate
+// split and continue at the next instruction.
 func (w *warp) branch(target int32, m uint32, budget *int) bool {
 	from := w.pc
 	if m != w.mask {
@@ -395,7 +396,7 @@ func (w *warp) branchTable(in *inst, budget *int) bool {
 		m &^= g
 		last = in.x.table[i]
 		if m == 0 {
-			break // the remaining lanes stay the running split
+			break // the remaining lanes are the running split
 		}
 		w.splits = append(w.splits, split{pc: last, mask: g, frame: w.frame, turn: w.turn})
 		w.mask &^= g
@@ -417,8 +418,8 @@ func (w *warp) exit(m uint32) bool {
 	return w.pick()
 }
 
-// yield executes an instruction that lets other splits and warps run. It ends the turn once the
-// budget is used up.
+// yield executes an instruction that lets other splits and warps run. When the budget is used up,
+// it ends the turn.
 func (w *warp) yield(in *inst, budget *int) bool {
 	if in.exec != nil {
 		in.exec(w, in, w.mask)

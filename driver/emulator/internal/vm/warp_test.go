@@ -112,7 +112,7 @@ func TestMatchAndRedux(t *testing.T) {
 	sub.u32 %d, %d, %r3;
 	add.u32 %d, %d, %r4;`)
 	for i, v := range got {
-		// 496 is the sum. The match finds 8 equal lanes, min and xor are 0, and all 64-bit values
+		// The sum is 496. The match finds 8 equal lanes, min and xor are 0, and all 64-bit values
 		// are equal.
 		if want := uint32(496) + 8 + 1 + 1; v != want { // subtracting the full mask adds 1
 			t.Errorf("lane %d: %d, want %d", i, v, want)
@@ -142,7 +142,7 @@ END:`)
 }
 
 func TestGroupsWithMasksOfTheirOwn(t *testing.T) {
-	// match.any returns a mask for each group. The groups then run concurrently.
+	// match.any returns a mask for each group. After that, the groups run concurrently.
 	got := runThreads(t, 32, `
 	rem.u32 %r1, %r0, 5;
 	match.any.sync.b32 %r2, %r1, -1;
@@ -333,7 +333,7 @@ func TestProductsAllocateNothing(t *testing.T) {
 	run := func(n uint32) float64 {
 		return testing.AllocsPerRun(5, func() { m.mustLaunch("k", 32, out, n) })
 	}
-	// Under the race detector, sync.Pool occasionally drops objects.
+	// Under the race detector, sync.Pool drops some objects.
 	if one, many := run(1), run(2000); many > one+100 {
 		t.Errorf("%v allocations with 2000 products, %v with one", many, one)
 	}
@@ -389,7 +389,7 @@ END:`)
 	}
 }
 
-// The elements of a row of A and of a column of B differ within each register, so each product must
+// The elements in a row of A and in a column of B differ within each register, so each product must
 // combine elements at the same position.
 func TestProductsOfPackedIntegers(t *testing.T) {
 	for mma, want := range map[string]uint32{
