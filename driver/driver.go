@@ -105,7 +105,7 @@ func (d *Driver) Has(f cu.Function) bool { return d.raw().Has(f) }
 // Version returns the CUDA version that the driver supports: 12040 for 12.4.
 func (d *Driver) Version() int { return d.raw().Version() }
 
-// Library returns the library passed to New.
+// Library returns the library that the driver was created from.
 func (d *Driver) Library() loader.Library { return d.raw().Library() }
 
 // Closed reports whether Close was called on any view of the driver.

@@ -87,8 +87,7 @@ func (l *lowerer) allocate() {
 
 func (a *allocator) index(r reg) uint32 { return a.base[r.class] + r.id }
 
-// spend deducts n words from the data flow's work limit. It returns false if fewer than n were
-// left.
+// number assigns an index in the bit sets to each register that is not pinned.
 func (a *allocator) number() {
 	a.dense = make([]uint32, a.total)
 	for i, pinned := range a.pinned {
@@ -102,7 +101,8 @@ func (a *allocator) number() {
 
 func (a *allocator) words() int { return (len(a.sparse) + 63) / 64 }
 
-// spend deducts n words from the work limit of the data flow. It returns false if fewer were left.
+// spend deducts n words from the data flow's work limit. It returns false if fewer than n were
+// left.
 func (a *allocator) spend(n int) bool {
 	a.work -= n
 	return a.work >= 0

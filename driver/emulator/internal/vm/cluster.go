@@ -56,7 +56,7 @@ func (o *LaunchOptions) clusterSize() Dim3 {
 	return o.Cluster
 }
 
-// step runs one turn of each block in the cluster that has not ended.
+// startCluster prepares all blocks in cluster i of the grid and returns the first one.
 func (r *launchRun) startCluster(i uint64) *cta {
 	size := r.opts.clusterSize()
 	n := over(r.opts.Grid, size)
@@ -72,7 +72,7 @@ func (r *launchRun) startCluster(i uint64) *cta {
 	return k.ctas[0]
 }
 
-// step runs one turn of each block of the cluster that has not ended.
+// step runs one turn of each block in the cluster that has not ended.
 func (k *cluster) step() stepState {
 	left, waiting := 0, 0
 	for i, c := range k.ctas {
@@ -116,8 +116,7 @@ func (k *cluster) deadlock() *Fault {
 	panic("vm: no block of the cluster is left")
 }
 
-// member returns the block with the given rank in the cluster. If there is no such block or it has
-// ended, member panics with a fault.
+// end records that block i has ended. The other blocks may no longer access its shared memory.
 func (k *cluster) end(i int) {
 	k.ended[i] = true
 	for _, o := range k.ctas {
@@ -140,9 +139,8 @@ func (c *cta) waitsForCluster() bool {
 	return false
 }
 
-// reachCluster returns the shared memory of a block in the cluster, or panics with a fault. p is a
-// shared address. window is sharedWindow if the instruction used a generic address, and 0
-// otherwise.
+// member returns the block with the given rank in the cluster. If there is no such block or it has
+// ended, member panics with a fault.
 func (w *warp) member(in *inst, p uint64, rank uint64, i int) *cta {
 	k := w.cta.group()
 	if rank >= uint64(len(k.ctas)) {
@@ -155,8 +153,9 @@ func (w *warp) member(in *inst, p uint64, rank uint64, i int) *cta {
 	return c
 }
 
-// reachCluster returns the shared memory of a block of the cluster, or panics with a fault. p is a
-// shared address. window is sharedWindow if the instruction used a generic address, otherwise 0.
+// reachCluster returns the shared memory of a block in the cluster, or panics with a fault. p is a
+// shared address. window is sharedWindow if the instruction used a generic address, and 0
+// otherwise.
 func (w *warp) reachCluster(in *inst, e *access, p, window uint64, i int) unsafe.Pointer {
 	if window == 0 && in.aux&accMemory != 0 && !w.prog.cluster[in.slot] {
 		panic(w.accessFault(FaultIllegalInstruction, in, p, i, "an address in another block, in an instruction without .shared::cluster"))

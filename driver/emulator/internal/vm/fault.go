@@ -407,7 +407,7 @@ func (w *warp) inLoop() bool {
 // lookIn returns the index of the instruction with which the loop polls an mbarrier object. It
 // returns -1 if the loop contains no poll or has other effects.
 func (w *warp) lookIn() int32 {
-	prog, at := w.cta.run.kernel.prog, int32(-1) // the compiled program without wrapped instructions
+	prog, at := w.cta.run.kernel.prog, int32(-1) // the compiled program, without checks
 	if w.loop.from-w.loop.target > stuckLength {
 		return -1
 	}

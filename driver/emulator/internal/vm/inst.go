@@ -159,7 +159,7 @@ type function struct {
 	name   string
 	id     int // module-wide number, used by function pointers
 	entry  int32
-	banks  [numClasses]uint32 // number of columns in each bank
+	banks  [numClasses]uint32 // number of columns in each class
 	local  uint32             // number of bytes of local memory, including parameters
 	consts []constant         // columns that hold constants
 	rets   []slotLayout

@@ -119,7 +119,7 @@ func loadOne(p unsafe.Pointer, lg uint, signed, sync bool) uint64 {
 type vectorAccess struct {
 	lg     uint // log2 of the element size
 	n      int
-	wide   bool // sign-extended elements are truncated to 16 bits
+	wide   bool // the address column is in the 64-bit bank
 	signed bool
 	sync   bool
 	narrow bool // sign-extended elements are truncated to 16 bits
@@ -246,7 +246,8 @@ func loadExec(t ptx.Type, d64, a64 bool) execFunc {
 	return nil
 }
 
-// the third operand holds a cache policy
+// loadReg returns the register that receives a loaded element. It also returns the register's type,
+// which may be wider.
 func (l *lowerer) loadReg(o ptx.Operand, t ptx.Type) (r reg, rt ptx.Type) {
 	switch o := o.(type) {
 	case *ptx.Sink:
@@ -266,7 +267,7 @@ func (l *lowerer) loadReg(o ptx.Operand, t ptx.Type) (r reg, rt ptx.Type) {
 
 func lowerLd(l *lowerer, i *ptx.Instr, f *form) {
 	mf, ok := l.memory(f)
-	if !ok || !l.args(i, 2, 3) { // there is no function for a 64-bit register and a 32-bit address
+	if !ok || !l.args(i, 2, 3) { // the third operand holds a cache policy
 		return
 	}
 	if mf.n > 1 && f.op.Has("mmio") {
@@ -302,7 +303,7 @@ func (l *lowerer) loadScalar(o ptx.Operand, t ptx.Type, p place, aux uint16) {
 	if p.space == ptx.LocalSpace {
 		exec = loadLocalExec(t, d.class == class64)
 	}
-	if exec == nil { // no function loads into a 64-bit register with a 32-bit address
+	if exec == nil { // there is no function for a 64-bit register and a 32-bit address
 		p.base = l.convert(p.base, class64)
 		exec = loadExec(t, d.class == class64, true)
 	}
