@@ -1,5 +1,5 @@
-// Package anywhere opens a driver on any machine. It opens the system's driver if there is a usable
-// GPU, and otherwise an emulator.
+// Package anywhere opens a driver on any machine: the system's driver if there is a usable GPU, and
+// otherwise an emulator.
 //
 // Use it in examples, first programs and tools. The emulator adds several megabytes to a program,
 // so a program that requires a GPU should call driver.Open instead.

@@ -1,5 +1,5 @@
-// Package image reads files with device code. It does not need a driver. It reports the kind of a
-// file and the architectures of its code, and checks that the file is complete.
+// Package image reads files with device code, without the help of a driver. It reports the kind of
+// a file and the architectures of its code, and checks that the file is complete.
 //
 //	i, err := image.Parse("axpy.fatbin", data)
 //	for _, part := range i.Parts() {
