@@ -87,15 +87,10 @@ func (p *printer) close(d *cu.Driver) error {
 // Text is a loaded module whose kernels may print. The methods of a nil Text do nothing.
 type Text struct{ state *State }
 
-// Text records that a module was loaded. If its kernels cannot print, Text returns nil. Otherwise it
-// creates the stream that waits synchronize: on a GPU, creating one can take until a host function
-// of another stream has returned. If that fails, the first wait tries again.
+// Text records that a module was loaded. If its kernels cannot print, Text returns nil.
 func (s *State) Text(prints bool) *Text {
 	if !prints {
 		return nil
-	}
-	if err := s.printer.open(s.d); err != nil {
-		s.note(fmt.Errorf("the text of kernels may be incomplete: %w", err))
 	}
 	s.printer.modules.Add(1)
 	return &Text{s}

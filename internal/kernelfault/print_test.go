@@ -265,15 +265,9 @@ func TestWaitsSucceedIfTextCannotBePrinted(t *testing.T) {
 	failing := errors.New("the output is closed")
 	for _, name := range []string{"cuStreamCreate", "cuStreamSynchronize", "fflush"} {
 		c, lib, of := watched(t, emulator.Config{})
-		s := must(c.NewStream())(t)
-		if name == "cuStreamCreate" { // which loading the module calls
-			lib.FailCall(name, 1, uint32(driver.CUDA_ERROR_OUT_OF_MEMORY))
-		}
-		m := must(c.LoadModule([]byte(printing)))(t)
+		m, s := must(c.LoadModule([]byte(printing)))(t), must(c.NewStream())(t)
 		say(t, m, s)
-		if name == "cuStreamSynchronize" {
-			lib.FailCall(name, 1, uint32(driver.CUDA_ERROR_OUT_OF_MEMORY))
-		}
+		lib.FailCall(name, 1, uint32(driver.CUDA_ERROR_OUT_OF_MEMORY))
 		restore := func() {}
 		if name == "fflush" {
 			restore = kernelfault.SetFlush(func() error { return failing })
@@ -301,21 +295,17 @@ func TestWaitsSucceedIfTextCannotBePrinted(t *testing.T) {
 				made++
 			}
 		}
-		want := 2 // s, and the printer's stream
+		want := 2 // s, and the printer's stream, created by this wait or an earlier one
 		if destroyed != want || made > 1 {
 			t.Errorf("%s: %d streams made and %d destroyed", name, made, destroyed)
 		}
 	}
 }
 
-// Loading the module creates a stream. Goroutines that wait concurrently use it, and each must print.
+// Goroutines that wait concurrently must create only one stream, and each of them must print.
 func TestManyWaitsPrint(t *testing.T) {
 	c, _, of := watched(t, emulator.Config{})
-	of.take()
 	m := must(c.LoadModule([]byte(printing)))(t)
-	if n := len(of.take()); n != 1 {
-		t.Errorf("loading the module makes %d calls", n)
-	}
 	var wg sync.WaitGroup
 	begin := make(chan struct{})
 	const n, rounds = 16, 20
@@ -336,7 +326,7 @@ func TestManyWaitsPrint(t *testing.T) {
 	for _, name := range of.take() {
 		count[name]++
 	}
-	if count["cuStreamCreate"] != 0 || count["cuStreamSynchronize"] < n*rounds || count["fflush"] != count["cuStreamSynchronize"] {
+	if count["cuStreamCreate"] != 1 || count["cuStreamSynchronize"] < n*rounds || count["fflush"] != count["cuStreamSynchronize"] {
 		t.Errorf("the calls are %v", count)
 	}
 	ok(t, m.Close())
@@ -349,6 +339,10 @@ func TestPrintingDoesNotDisturb(t *testing.T) {
 		defer kernelfault.SetFlush(func() error { return nil })()
 		m := must(c.LoadModule([]byte(printing)))(t)
 		s, busy, recording := stream(t, c), must(c.NewStream(driver.WithLegacySync()))(t), stream(t, c)
+		// On driver 580, the first wait of a context whose kernels print lasts until the host functions of
+		// all streams have returned, so they begin after it.
+		say(t, m, s)
+		ok(t, wait(t, s))
 		gate := make(chan struct{})
 		ok(t, busy.HostFunc(func() { <-gate }))
 		var over atomic.Bool
