@@ -459,13 +459,20 @@ func TestIterationsEndWithTheDriversError(t *testing.T) {
 		if err != nil || n != want[name] || len(calls) == 0 {
 			t.Fatalf("%s: %d, %v, in %d calls", name, n, err, len(calls))
 		}
+		reached := 0
 		for i, c := range calls {
 			lib.FailNth(i+1, uint32(graphtest.Injected))
 			_, err := walk()
-			lib.Stop()
+			if made := lib.Stop(); len(made) <= i && err == nil {
+				continue // the counted walk had a call more, by a cleanup of another object at the same time
+			}
+			reached++
 			if !errors.Is(err, graphtest.Injected) {
 				t.Errorf("%s: call %d (%s) failed, got %v", name, i+1, c.Symbol, err)
 			}
+		}
+		if reached == 0 || reached < len(calls)-1 {
+			t.Errorf("%s: %d of %d calls failed", name, reached, len(calls))
 		}
 	}
 	var none *graph.Graph
