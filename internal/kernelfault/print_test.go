@@ -339,8 +339,8 @@ func TestPrintingDoesNotDisturb(t *testing.T) {
 		defer kernelfault.SetFlush(func() error { return nil })()
 		m := must(c.LoadModule([]byte(printing)))(t)
 		s, busy, recording := stream(t, c), must(c.NewStream(driver.WithLegacySync()))(t), stream(t, c)
-		// On driver 580, the first wait of a context whose kernels print lasts until the host functions of
-		// all streams have returned, so they begin after it.
+		// On driver 580, the first wait of a context whose kernels print lasts until a host function of
+		// another stream has returned. So the host function begins after that wait.
 		say(t, m, s)
 		ok(t, wait(t, s))
 		gate := make(chan struct{})

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -28,10 +27,9 @@ var bars = [2]struct{ mean, largest float64 }{unchecked: {1.02, 1.10}, checked: 
 const sample = 500 * time.Microsecond
 
 type bench struct {
-	c          *driver.Context
-	s          *driver.Stream
-	start, end *driver.Event
-	modules    [3]*driver.Module
+	c       *driver.Context
+	timer   *turn.Timer
+	modules [3]*driver.Module
 }
 
 func compare(d *driver.Driver, texts [3][]byte, from string, only *regexp.Regexp) (ok bool, err error) {
@@ -58,16 +56,10 @@ func compare(d *driver.Driver, texts [3][]byte, from string, only *regexp.Regexp
 		}
 		keep(b.modules[i])
 	}
-	if b.s, err = c.NewStream(); err != nil {
+	if b.timer, err = turn.NewTimer(c); err != nil {
 		return false, err
 	}
-	keep(b.s)
-	for _, e := range []**driver.Event{&b.start, &b.end} {
-		if *e, err = c.NewEvent(driver.WithTiming()); err != nil {
-			return false, err
-		}
-		keep(*e)
-	}
+	keep(b.timer)
 	name, err := dev.Name()
 	if err != nil {
 		return false, err
@@ -137,7 +129,7 @@ func (b *bench) row(k cases.Case, n int) (r [2]turn.Result, work *cases.Work, er
 		if err := m.Reset(); err != nil {
 			return r, nil, err
 		}
-		if _, err := b.time(launches[i], 1); err != nil {
+		if _, err := b.timer.Time(launches[i], 1); err != nil {
 			return r, nil, err
 		}
 		if outputs[i], err = m.Outputs(); err != nil {
@@ -152,7 +144,7 @@ func (b *bench) row(k cases.Case, n int) (r [2]turn.Result, work *cases.Work, er
 	// The first launches also warm up.
 	count := 1
 	for {
-		t, err := b.time(launches[cuda], count)
+		t, err := b.timer.Time(launches[cuda], count)
 		if err != nil {
 			return r, nil, err
 		}
@@ -167,7 +159,7 @@ func (b *bench) row(k cases.Case, n int) (r [2]turn.Result, work *cases.Work, er
 			if second == 1 {
 				l = launches[cuda]
 			}
-			return b.time(l, count)
+			return b.timer.Time(l, count)
 		})
 		if err != nil {
 			return r, nil, err
@@ -176,18 +168,6 @@ func (b *bench) row(k cases.Case, n int) (r [2]turn.Result, work *cases.Work, er
 		r[i].Second /= time.Duration(count)
 	}
 	return r, work, nil
-}
-
-// time returns the duration of count launches.
-func (b *bench) time(l *driver.Launch, count int) (time.Duration, error) {
-	err := b.start.Record(b.s)
-	for range count {
-		err = errors.Join(err, b.s.Do(l))
-	}
-	if err := errors.Join(err, b.end.Record(b.s), b.s.Wait(context.Background())); err != nil {
-		return 0, err
-	}
-	return b.end.Elapsed(b.start)
 }
 
 // compileTimes compares how long the driver takes to compile the modules.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -24,11 +23,10 @@ type slice struct {
 
 // bench contains the state that all measurements share.
 type bench struct {
-	c          *driver.Context
-	s          *driver.Stream
-	start, end *driver.Event
-	out32      *driver.Buffer[float32]
-	out64      *driver.Buffer[float64]
+	c     *driver.Context
+	timer *turns.Timer
+	out32 *driver.Buffer[float32]
+	out64 *driver.Buffer[float64]
 }
 
 func compare(d *driver.Driver, ours, theirs []byte, from string, only *regexp.Regexp) (ok bool, err error) {
@@ -59,16 +57,10 @@ func compare(d *driver.Driver, ours, theirs []byte, from string, only *regexp.Re
 		return false, fmt.Errorf("the CUDA C++ kernels: %w", err)
 	}
 	keep(cudaModule)
-	if b.s, err = c.NewStream(); err != nil {
+	if b.timer, err = turns.NewTimer(c); err != nil {
 		return false, err
 	}
-	keep(b.s)
-	for _, e := range []**driver.Event{&b.start, &b.end} {
-		if *e, err = c.NewEvent(driver.WithTiming()); err != nil {
-			return false, err
-		}
-		keep(*e)
-	}
+	keep(b.timer)
 	if b.out32, err = driver.Alloc[float32](c, *threads); err != nil {
 		return false, err
 	}
@@ -127,7 +119,7 @@ func (b *bench) row(f function, bits string, goModule, cudaModule *driver.Module
 		}
 		// The first launches serve as warm-up.
 		for range 2 {
-			if _, err := b.time(launches[i]); err != nil {
+			if _, err := b.timer.Time(launches[i], 1); err != nil {
 				return r, err
 			}
 		}
@@ -144,7 +136,7 @@ func (b *bench) row(f function, bits string, goModule, cudaModule *driver.Module
 			r.difference = d
 		}
 	}
-	got, err := turns.Compare(*turnCount, func(i int) (time.Duration, error) { return b.time(launches[i]) })
+	got, err := turns.Compare(*turnCount, func(i int) (time.Duration, error) { return b.timer.Time(launches[i], 1) })
 	if err != nil {
 		return r, err
 	}
@@ -174,11 +166,4 @@ func (b *bench) sums(bits string) ([]float64, error) {
 		sums[i] = float64(x)
 	}
 	return sums, err
-}
-
-func (b *bench) time(l *driver.Launch) (time.Duration, error) {
-	if err := errors.Join(b.start.Record(b.s), b.s.Do(l), b.end.Record(b.s), b.s.Wait(context.Background())); err != nil {
-		return 0, err
-	}
-	return b.end.Elapsed(b.start)
 }

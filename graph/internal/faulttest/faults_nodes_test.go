@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
@@ -422,6 +423,9 @@ func checkChild(k *kit, c, g *graph.Graph) error {
 // An iteration that cannot list everything must end with the driver's error. Otherwise a program
 // would mistake a part of the graph for the whole.
 func TestIterationsEndWithTheDriversError(t *testing.T) {
+	// On another thread, a walk would first make the context current, which is one more call.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))
 	b := k.Memory()
@@ -459,20 +463,13 @@ func TestIterationsEndWithTheDriversError(t *testing.T) {
 		if err != nil || n != want[name] || len(calls) == 0 {
 			t.Fatalf("%s: %d, %v, in %d calls", name, n, err, len(calls))
 		}
-		reached := 0
 		for i, c := range calls {
 			lib.FailNth(i+1, uint32(graphtest.Injected))
 			_, err := walk()
-			if made := lib.Stop(); len(made) <= i && err == nil {
-				continue // the counted walk had a call more, by a cleanup of another object at the same time
-			}
-			reached++
+			lib.Stop()
 			if !errors.Is(err, graphtest.Injected) {
 				t.Errorf("%s: call %d (%s) failed, got %v", name, i+1, c.Symbol, err)
 			}
-		}
-		if reached == 0 || reached < len(calls)-1 {
-			t.Errorf("%s: %d of %d calls failed", name, reached, len(calls))
 		}
 	}
 	var none *graph.Graph

@@ -73,8 +73,8 @@ const (
 	Capacity
 )
 
-// MaxLen is an upper bound for the length and the capacity of a slice. Device addresses have 49
-// bits.
+// MaxLen is larger than every length and capacity: no memory that a GPU can access has 2^49 bytes. A
+// slice whose elements have no size can be longer, so its parts are marked NoLen.
 const MaxLen = 1 << 49
 
 // Launch describes the launch bounds of a kernel, which become PTX directives.
