@@ -35,7 +35,7 @@ func (f *file) flush() error {
 		_    [7]uintptr
 	}{call: loader.Call{Proc: &f.fflush, N: 1}, file: f.at()}
 	if int32(loader.Invoke(&block.call)) != 0 {
-		return errors.New("C's fflush(stdout) failed")
+		return errors.New("fflush(stdout) of the C library failed")
 	}
 	return nil
 }

@@ -45,8 +45,6 @@ const (
 	magic = 0x1.8p23
 )
 
-func sqrt(x float32) float32 { return num.Sqrt(x) }
-
 func inf() float32 { return math.Float32frombits(infBits) }
 
 func nan() float32 { return math.Float32frombits(0x7fc00000) }
