@@ -340,7 +340,13 @@ func (g *gen) rangeLimits() {
 	t := pick(g, []typ{"int", "int32", "int64"})
 	n, v, w := 2+g.n(30), g.fresh("v"), g.fresh("v")
 	e, limit := "", n-1
-	switch g.n(7) {
+	switch g.n(9) {
+	case 7, 8: // ranges that overlap, on either side
+		a, b := fmt.Sprintf("%s(%s)", t, g.few("uint8", 7)), fmt.Sprintf("%s(%s)", t, g.raw(pick(g, []typ{"uint8", "int8"})))
+		if g.chance(40) {
+			a, b = b, a
+		}
+		e, limit = fmt.Sprintf("%s(%s, %s)", pick(g, []string{"max", "max", "min"}), a, b), pick(g, []int{0, 7, 7})
 	case 0:
 		e = fmt.Sprintf("%s(uint32(%s) %% %d)", t, g.raw("uint32"), n)
 	case 1:

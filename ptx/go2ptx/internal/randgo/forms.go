@@ -4,7 +4,7 @@ import "fmt"
 
 // form generates a language construct that other generators do not produce.
 func (g *gen) form() {
-	pick(g, []func(){g.typedRange, g.rangeLabels, g.made, g.wideTies, g.wideTies, g.texts, g.complexQuotient, g.zeroRounded, g.overflowingCounter, g.twoLatches,
+	pick(g, []func(){g.typedRange, g.rangeLabels, g.made, g.wideTies, g.wideTies, g.texts, g.complexQuotient, g.complexQuotient, g.zeroRounded, g.overflowingCounter, g.twoLatches,
 		g.equalFloats, g.nilOrShared, g.switchOnVariables})()
 }
 
@@ -97,8 +97,11 @@ func (g *gen) complexQuotient() {
 	g.use("complex quotient of limits")
 	f := pick(g, floats)
 	c, v, w := g.fresh("c"), g.fresh("v"), g.fresh("v")
-	part := func() string { return pick(g, []string{g.raw(f), g.raw(f), fmt.Sprintf("%s(%s)", f, g.few("int", 1))}) }
-	g.line("%s := complex(%s, %s) %s complex(%s, %s)", c, part(), part(), pick(g, []string{"/", "/", "*"}), part(), part())
+	part := func() string { return pick(g, []string{g.raw(f), fmt.Sprintf("%s(%s)", f, g.raw("int16"))}) }
+	x, y, z := g.fresh("v"), g.fresh("v"), g.fresh("v")
+	g.line("%s, %s, %s := %s, %s, %s(0)", x, y, z, part(), part(), f)
+	g.line("if %s { %s = 1 / %s } else if %s { %s = -%s; %s = %s }", g.either(), pick(g, []string{x, y}), z, g.either(), x, z, y, pick(g, []string{z, "-" + z}))
+	g.line("%s := complex(%s, %s) %s complex(%s, %s)", c, part(), part(), pick(g, []string{"/", "/", "/", "*"}), x, y)
 	g.line("%s, %s := real(%s), imag(%s)", v, w, c, c)
 	g.tell(f, v, w)
 }

@@ -5,7 +5,7 @@ import "fmt"
 // path generates memory accesses, loops or choices whose result is wrong if the compiler changes their
 // order.
 func (g *gen) path() {
-	pick(g, []func(){g.guardedLoad, g.callWrites, g.andFalse, g.boolChoice, g.negatedChoice, g.genericLocal, g.genericLocal, g.genericElement, g.loopMemory, g.loopMemory,
+	pick(g, []func(){g.guardedLoad, g.callWrites, g.copied, g.andFalse, g.boolChoice, g.negatedChoice, g.genericLocal, g.genericLocal, g.genericElement, g.loopMemory, g.loopMemory,
 		g.smallSlots, g.storedPointers, g.capacities, g.rotation, g.rotation})()
 }
 
@@ -276,4 +276,17 @@ func (g *gen) callWrites() {
 	g.line("%s := bump(&%s[%s], &%s, %s)", w, s, pick(g, []string{fmt.Sprint(k), g.few("int", 3)}), x, g.raw("int32"))
 	g.line("%s = %s*3 + %s[%d] - %s", v, v, s, k, x)
 	g.tell("int32", v, w)
+}
+
+// copied copies within an array to higher or lower indices.
+func (g *gen) copied() {
+	g.use("copy within an array")
+	t := g.anyType()
+	a, n, v := g.fresh("a"), g.fresh("v"), g.fresh("v")
+	g.line("var %s [8]%s", a, t)
+	g.line("for i := range %s { %s[i] = %s - %s(i) }", a, a, g.raw(t), t)
+	g.line("%s := copy(%s[%s:], %s[%s:%d])", n, a, g.few("int", 3), a, g.few("int", 3), 4+g.n(5))
+	g.line("%s := %s(%s)", v, t, n)
+	g.line("for i := range %s { %s = %s - %s[i] + %s(i) }", a, v, v, a, t)
+	g.tell(t, v)
 }
