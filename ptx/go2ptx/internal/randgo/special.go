@@ -265,7 +265,7 @@ var allOrders = []string{"Relaxed", "Acquire", "Release", "AcqRel"}
 
 // atomic generates an atomic operation on the thread's own memory, so that the result is known.
 func (g *gen) atomic() {
-	t := pick(g, []typ{"int32", "uint32", "uint32", "int64", "uint64", "int", "uint", "float32", "float64"})
+	t := pick(g, []typ{"int32", "uint32", "uint32", "uint32", "int64", "uint64", "int", "uint", "float32", "float64"})
 	c, at, v := g.fresh("sum"), "", g.fresh("v")
 	switch {
 	case t == "int64" && g.chance(30):
@@ -313,7 +313,7 @@ func (g *gen) atomic() {
 	case t.isFloat():
 		g.use("atomic sum of floats")
 		g.line("%s := gpu.Atomic%s(&%s, %s%s)", v, pick(g, []string{"Add", "Sub"}), at, e, g.options(allOrders...))
-	case t == "uint32" && g.chance(60):
+	case t == "uint32" && g.chance(90):
 		g.use("atomic increment with a limit")
 		g.line("%s := gpu.Atomic%s(&%s, %s%s)", v, pick(g, []string{"Inc", "Dec"}), at, e, g.options(allOrders...))
 	default:

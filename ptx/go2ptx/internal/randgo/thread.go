@@ -126,7 +126,7 @@ func (g *gen) warpEdge(v string) {
 // collective generates a warp-level operation or another kind of barrier.
 func (g *gen) collective(v string) {
 	word := pick(g, []typ{"int32", "uint32"})
-	switch g.n(9) {
+	switch g.n(10) {
 	case 7:
 		g.use("own element that another thread changes")
 		t := g.anyType()
@@ -156,7 +156,7 @@ func (g *gen) collective(v string) {
 		g.line("\t%s -= gpu.Reduce%sMask(t, 0xffff0000, %s)", v, f, v)
 		g.line("}")
 		g.add(v, word)
-	case 2:
+	case 2, 9:
 		g.use("match")
 		t := g.anyType()
 		e := g.expr(t, 1)
