@@ -19,8 +19,8 @@ import (
 
 // Seeded is the name of an environment variable that makes TestSeededErrors build the compiler with
 // seeded errors. Its value is the number of random kernels for each error and, optionally, the
-// errors to seed after a colon, as in 400:3,10-19. On a slow machine, run go test with a long
-// timeout.
+// errors to seed after a colon, as in 400:3,10-19. With missed: before them, as in 400:missed:0-3,
+// the errors are those of missed.txt. On a slow machine, run go test with a long timeout.
 const Seeded = "PURECUDA_SEEDED_ERRORS"
 
 // seeded is an error to seed into the compiler.
@@ -76,6 +76,7 @@ func TestSeededErrorsApply(t *testing.T) {
 	if len(all) < 150 {
 		t.Errorf("%d errors", len(all))
 	}
+	all = append(all, readSeeded(t, "missed.txt")...)
 	seen := map[string]bool{}
 	for _, e := range all {
 		text, err := e.apply()
@@ -100,7 +101,11 @@ func TestSeededErrors(t *testing.T) {
 		t.Skip(err)
 	}
 	kernels, which, _ := strings.Cut(text, ":")
-	all := choose(t, readSeeded(t, "seeded.txt"), which)
+	list := "seeded.txt"
+	if rest, ok := strings.CutPrefix(which, "missed:"); ok {
+		list, which = "missed.txt", rest
+	}
+	all := choose(t, readSeeded(t, list), which)
 	results := os.Getenv(HostResults)
 	if results == "" {
 		results = t.TempDir()
