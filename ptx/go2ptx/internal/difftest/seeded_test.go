@@ -19,8 +19,7 @@ import (
 
 // Seeded is the name of an environment variable that makes TestSeededErrors build the compiler with
 // seeded errors. Its value is the number of random kernels for each error and, optionally, the
-// errors to seed after a colon, as in 400:3,10-19. With missed: before them, as in 400:missed:0-3,
-// the errors are those of missed.txt. On a slow machine, run go test with a long timeout.
+// errors to seed after a colon, as in 400:3,10-19. On a slow machine, run go test with a long timeout.
 const Seeded = "PURECUDA_SEEDED_ERRORS"
 
 // seeded is an error to seed into the compiler.
@@ -30,9 +29,9 @@ type seeded struct {
 	old, new   string
 }
 
-func readSeeded(t *testing.T, name string) []seeded {
+func readSeeded(t *testing.T) []seeded {
 	t.Helper()
-	b, err := os.ReadFile("testdata/" + name)
+	b, err := os.ReadFile("testdata/seeded.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,11 +71,10 @@ func (e seeded) apply() (string, error) {
 
 // There must be at least 150 different errors, and each must still apply to the compiler's source.
 func TestSeededErrorsApply(t *testing.T) {
-	all := readSeeded(t, "seeded.txt")
+	all := readSeeded(t)
 	if len(all) < 150 {
 		t.Errorf("%d errors", len(all))
 	}
-	all = append(all, readSeeded(t, "missed.txt")...)
 	seen := map[string]bool{}
 	for _, e := range all {
 		text, err := e.apply()
@@ -101,11 +99,7 @@ func TestSeededErrors(t *testing.T) {
 		t.Skip(err)
 	}
 	kernels, which, _ := strings.Cut(text, ":")
-	list := "seeded.txt"
-	if rest, ok := strings.CutPrefix(which, "missed:"); ok {
-		list, which = "missed.txt", rest
-	}
-	all := choose(t, readSeeded(t, list), which)
+	all := choose(t, readSeeded(t), which)
 	results := os.Getenv(HostResults)
 	if results == "" {
 		results = t.TempDir()

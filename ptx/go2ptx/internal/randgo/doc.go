@@ -215,7 +215,7 @@ var boxes = [3]R{{1, -2}, {250, 1 << 40}, {7, -7}}
 
 // New generates a kernel. The same seed always results in the same kernel.
 func New(name string, seed uint64) *Kernel {
-	g := &gen{r: rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15)), k: &Kernel{Name: name, Uses: map[string]int{}}, name: name}
+	g := &gen{seed: seed, r: rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15)), k: &Kernel{Name: name, Uses: map[string]int{}}, name: name}
 	g.kernel()
 	return g.k
 }

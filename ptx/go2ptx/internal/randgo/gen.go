@@ -45,6 +45,7 @@ type array struct {
 
 type gen struct {
 	r    *rand.Rand
+	seed uint64
 	k    *Kernel
 	name string
 
@@ -137,6 +138,7 @@ func (g *gen) kernel() {
 		}
 	}
 	g.mix(own, 2)
+	g.late(g.seed, g.lateShapes())
 	g.line("oi[g*%d] += sum", Ints)
 	for i := range Ints {
 		t := pick(g, ints)
