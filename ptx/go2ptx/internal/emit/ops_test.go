@@ -62,6 +62,7 @@ func forms() []form {
 	for table := range int64(256) {
 		add(ir.OpLop3, ir.TI32, table, ir.TI32, ir.TI32, ir.TI32)
 	}
+	add(ir.OpFunnel, ir.TI32, 0, ir.TI32, ir.TI32, ir.TI32)
 	add(ir.OpMulWideS, ir.TI64, 0, ir.TI32, ir.TI32)
 	add(ir.OpMulWideU, ir.TI64, 0, ir.TI32, ir.TI32)
 	for op := ir.OpSExt8; op <= ir.OpZExt16; op++ {

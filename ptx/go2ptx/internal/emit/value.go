@@ -88,6 +88,8 @@ func (x *fn) integer(v *ir.Value) {
 		x.op("brev."+bitTypes[kind], x.reg(v), x.reg(v.Args[0]))
 	case ir.OpBswap:
 		x.op("prmt.b32", x.reg(v), x.reg(v.Args[0]), build.Int(0), build.Int(0x0123))
+	case ir.OpFunnel:
+		x.funnel(v)
 	case ir.OpLop3:
 		x.lop3(v)
 	case ir.OpNot:

@@ -110,6 +110,8 @@ func evalInt(v *Value, args []int64) (int64, bool) {
 		return int64(min(ua, ub)), true
 	case OpUMax:
 		return int64(max(ua, ub)), true
+	case OpFunnel:
+		return funnel(ua, ub, uint(args[2]), narrow), true
 	case OpLop3:
 		return lookUp(v.Aux, uint32(a), uint32(b), uint32(args[2])), true
 	case OpMulWideS:
@@ -118,6 +120,13 @@ func evalInt(v *Value, args []int64) (int64, bool) {
 		return int64(ua * ub), true
 	}
 	return evalBits(v.Op, a, b, ua, ub, narrow)
+}
+
+func funnel(high, low uint64, n uint, narrow bool) int64 {
+	if narrow {
+		return int64((high<<32 | low) << (n & 31) >> 32)
+	}
+	return int64(high<<(n&63) | low>>(64-n&63))
 }
 
 // lookUp combines each three bits by a table.

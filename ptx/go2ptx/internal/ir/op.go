@@ -49,7 +49,11 @@ const (
 	OpBrev
 	OpBswap // I32
 	OpNot   // also for Bool
-	OpLop3  // I32: bit 4a+2b+c of Aux, for each three bits a, b and c of the operands
+	// OpFunnel, for I32, is the upper word of the 64 bits high:low, shifted left by the I32 count modulo
+	// 32. For I64, the words have 64 bits, and the count is a constant from 1 to 63. Args: high, low,
+	// count. It is a rotation if high and low are the same.
+	OpFunnel
+	OpLop3 // I32: bit 4a+2b+c of Aux, for each three bits a, b and c of the operands
 
 	// Conversions between integer widths.
 	OpSExt8  // I32 to I32
@@ -209,7 +213,7 @@ func (e Effect) Pure() bool { return e == 0 }
 var opNames = [numOps]string{
 	"invalid", "const", "undef", "param", "special", "slot", "global", "phi", "extract", "select", "copy", "pin",
 	"add", "sub", "mul", "sdiv", "udiv", "srem", "urem", "and", "or", "xor", "shl", "lshr", "ashr", "smin", "smax", "umin", "umax",
-	"mulhi.s", "mulhi.u", "mulwide.s", "mulwide.u", "clz", "popc", "brev", "bswap", "not", "lop3",
+	"mulhi.s", "mulhi.u", "mulwide.s", "mulwide.u", "clz", "popc", "brev", "bswap", "not", "funnel", "lop3",
 	"sext8", "sext16", "zext8", "zext16", "sext32", "zext32", "trunc",
 	"icmp", "fcmp",
 	"fadd", "fsub", "fmul", "fdiv", "fma", "fneg", "fabs", "fsqrt", "fmin", "fmax", "fint", "stof", "utof", "ftos", "ftou", "fconv", "bitcast",

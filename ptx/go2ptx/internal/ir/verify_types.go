@@ -88,6 +88,15 @@ func (c *checker) integer() {
 				c.arg(i, TI32)
 			}
 		}
+	case OpFunnel:
+		if c.args(3) {
+			c.result(TI32, TI64)
+			c.arg(0, v.Type)
+			c.arg(1, v.Type)
+			c.arg(2, TI32)
+			n := v.Args[2]
+			c.need(v.Type == TI32 || v.Type == TI64 && n.Op == OpConst && n.Aux > 0 && n.Aux < 64, "a funnel shift of type %s by %s", v.Type, n)
+		}
 	case OpNot, OpBrev:
 		if c.args(1) {
 			c.arg(0, v.Type)

@@ -119,6 +119,9 @@ func integer32(v *ir.Value, a func(int) int64) int32 {
 		return int32(bits.OnesCount32(uint32(x)))
 	case ir.OpBrev:
 		return int32(bits.Reverse32(uint32(x)))
+	case ir.OpFunnel:
+		n := uint(a(2) & 31)
+		return x<<n | int32(uint32(a(1))>>(32-n))
 	case ir.OpLop3:
 		var r int32
 		for bit := range 32 {
@@ -190,6 +193,8 @@ func integer64(v *ir.Value, a func(int) int64) int64 {
 		return int64(bits.OnesCount64(uint64(x)))
 	case ir.OpBrev:
 		return int64(bits.Reverse64(uint64(x)))
+	case ir.OpFunnel:
+		return x<<uint(a(2)) | int64(uint64(a(1))>>uint(64-a(2)))
 	case ir.OpNot:
 		return ^x
 	}

@@ -1,6 +1,7 @@
 package opt
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
@@ -113,9 +114,8 @@ func (u *unroller) trips() (int, bool) {
 	if !ok || !ok2 {
 		return 0, false
 	}
-	most, values, size := mostTrips, u.most, 0
+	most, values := mostTrips, u.most
 	for _, b := range u.loop.Blocks {
-		size += len(b.Values) + 1
 		if u.loops.Of[b.ID] != u.loop {
 			most, values = mostOuterTrips, min(values, mostOuterValues)
 		}
@@ -126,6 +126,7 @@ func (u *unroller) trips() (int, bool) {
 			env[v] = v.Args[entry].Aux
 		}
 	}
+	size := u.size(env)
 	for n := 0; n <= most && n*size <= values; n++ {
 		c, ok := u.eval(u.loop.Header.Term.Cond, env, 0)
 		if !ok {
@@ -145,6 +146,43 @@ func (u *unroller) trips() (int, bool) {
 		env = next
 	}
 	return 0, false
+}
+
+// size returns how many values of an iteration remain if the values of env are constant: not those
+// that are then constant, too, and not accesses to slots or constant tables at constant offsets.
+func (u *unroller) size(env map[*ir.Value]int64) int {
+	env = maps.Clone(env)
+	known := func(v *ir.Value) bool {
+		_, ok := u.eval(v, env, 0)
+		return ok
+	}
+	n := 0
+	for _, b := range u.loop.Blocks {
+		n++
+		for _, v := range b.Values {
+			switch v.Op {
+			case ir.OpPhi:
+				n++
+				continue
+			case ir.OpLoad, ir.OpStore:
+				p := v.Args[0]
+				for p.Op == ir.OpPtrAdd && known(p.Args[1]) {
+					p = p.Args[0]
+				}
+				if p.Op == ir.OpSlot || p.Op == ir.OpGlobal && p.Var.Space == ir.Const {
+					continue
+				}
+			case ir.OpPtrAdd:
+				if known(v.Args[1]) {
+					continue
+				}
+			}
+			if !known(v) {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // eval computes a value of the current iteration from the constant phis.

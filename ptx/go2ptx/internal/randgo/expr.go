@@ -217,6 +217,9 @@ func (g *gen) intExpr(t typ, depth int) string {
 		g.use("min and max of integers")
 		return fmt.Sprintf("%s(%s, %s)", pick(g, []string{"min", "max"}), a, g.operand(t, depth-1))
 	case 14:
+		if g.chance(35) {
+			return g.rotated(t, a)
+		}
 		return g.bits(t, a)
 	case 15:
 		g.use("clampTo")
