@@ -1632,34 +1632,6 @@ var table = []Launch{
 			return k.Do(on, cfg, a.i64, a.i64, 0, 0, 0, 0, a.u64)
 		}, err
 	}},
-	{"fill.ptx", "fill_b8", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
-		k, err := launchers.FillB8In(c)
-		cfg := k.Grid(1)
-		return k.Kernel(), cfg, func(on driver.Doer) error {
-			return k.Do(on, cfg, a.u8, 0, 0)
-		}, err
-	}},
-	{"fill.ptx", "fill_b16", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
-		k, err := launchers.FillB16In(c)
-		cfg := k.Grid(1)
-		return k.Kernel(), cfg, func(on driver.Doer) error {
-			return k.Do(on, cfg, a.u16, 0, 0)
-		}, err
-	}},
-	{"fill.ptx", "fill_b32", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
-		k, err := launchers.FillB32In(c)
-		cfg := k.Grid(1)
-		return k.Kernel(), cfg, func(on driver.Doer) error {
-			return k.Do(on, cfg, a.u32, 0, 0)
-		}, err
-	}},
-	{"fill.ptx", "fill_b64", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
-		k, err := launchers.FillB64In(c)
-		cfg := k.Grid(1)
-		return k.Kernel(), cfg, func(on driver.Doer) error {
-			return k.Do(on, cfg, a.u64, 0, 0)
-		}, err
-	}},
 	{"gather.ptx", "gather_i32", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
 		k, err := launchers.GatherI32In(c)
 		cfg := k.Grid(1)
@@ -1707,62 +1679,6 @@ var table = []Launch{
 		cfg := k.Grid(1)
 		return k.Kernel(), cfg, func(on driver.Doer) error {
 			return k.Do(on, cfg, a.f32, a.bf16, a.f32, 0, 0, 0)
-		}, err
-	}},
-	{"iota.ptx", "iota_b8", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
-		k, err := launchers.IotaB8In(c)
-		cfg := k.Grid(1)
-		return k.Kernel(), cfg, func(on driver.Doer) error {
-			return k.Do(on, cfg, a.u8, 0, 0, 0)
-		}, err
-	}},
-	{"iota.ptx", "iota_b16", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
-		k, err := launchers.IotaB16In(c)
-		cfg := k.Grid(1)
-		return k.Kernel(), cfg, func(on driver.Doer) error {
-			return k.Do(on, cfg, a.u16, 0, 0, 0)
-		}, err
-	}},
-	{"iota.ptx", "iota_b32", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
-		k, err := launchers.IotaB32In(c)
-		cfg := k.Grid(1)
-		return k.Kernel(), cfg, func(on driver.Doer) error {
-			return k.Do(on, cfg, a.u32, 0, 0, 0)
-		}, err
-	}},
-	{"iota.ptx", "iota_b64", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
-		k, err := launchers.IotaB64In(c)
-		cfg := k.Grid(1)
-		return k.Kernel(), cfg, func(on driver.Doer) error {
-			return k.Do(on, cfg, a.u64, 0, 0, 0)
-		}, err
-	}},
-	{"iota.ptx", "iota_f16", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
-		k, err := launchers.IotaF16In(c)
-		cfg := k.Grid(1)
-		return k.Kernel(), cfg, func(on driver.Doer) error {
-			return k.Do(on, cfg, a.f16, 0, launchers.F16{}, launchers.F16{})
-		}, err
-	}},
-	{"iota.ptx", "iota_bf16", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
-		k, err := launchers.IotaBF16In(c)
-		cfg := k.Grid(1)
-		return k.Kernel(), cfg, func(on driver.Doer) error {
-			return k.Do(on, cfg, a.bf16, 0, launchers.BF16{}, launchers.BF16{})
-		}, err
-	}},
-	{"iota.ptx", "iota_f32", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
-		k, err := launchers.IotaF32In(c)
-		cfg := k.Grid(1)
-		return k.Kernel(), cfg, func(on driver.Doer) error {
-			return k.Do(on, cfg, a.f32, 0, 0, 0)
-		}, err
-	}},
-	{"iota.ptx", "iota_f64", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
-		k, err := launchers.IotaF64In(c)
-		cfg := k.Grid(1)
-		return k.Kernel(), cfg, func(on driver.Doer) error {
-			return k.Do(on, cfg, a.f64, 0, 0, 0)
 		}, err
 	}},
 	{"norm.ptx", "rmsnorm_f32", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {

@@ -119,3 +119,29 @@ func TestRemainingChecks(t *testing.T) {
 		}
 	}
 }
+
+// NoBounds removes the checks of indices, slices, conversions to arrays and the alignment of vectors.
+// Without them, the kernel needs no code that records a failure. The directive does the same in one
+// function.
+func TestNoBounds(t *testing.T) {
+	const head = "package p\n\nimport \"github.com/purecuda/cuda/ptx/gpu\"\n\n"
+	const body = "(t gpu.Thread, x []float32, i, n int) {\n\tv := *(*[4]float32)(x[i:n])\n\tv[0] += x[n]\n\t*(*[4]float32)(x[n:]) = v\n}\n"
+	compile := func(text string, off bool) (int, string) {
+		t.Helper()
+		out, err := go2ptx.Compile(go2ptx.Config{NoBounds: off, Package: go2ptx.Package{Path: "p", GoVersion: "1.25", Files: []go2ptx.File{{Name: "k.go", Data: []byte(head + text)}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out.Kernels[0].Checks, string(out.PTX)
+	}
+	kernel := "//gpu:kernel block=256\nfunc k" + body
+	if n, text := compile(kernel, false); n < 5 || !strings.Contains(text, "ld.global.v4.f32") {
+		t.Errorf("with checks, there are %d checks:\n%s", n, text)
+	}
+	if n, text := compile(kernel, true); n != 0 || strings.Contains(text, "purecuda") || !strings.Contains(text, "ld.global.v4.f32") {
+		t.Errorf("without checks, there are %d checks:\n%s", n, text)
+	}
+	if n, text := compile("//gpu:kernel block=256\nfunc k(t gpu.Thread, x []float32, i, n int) { part(t, x, i, n) }\n\n//gpu:nobounds\nfunc part"+body, false); n != 0 {
+		t.Errorf("without checks in the function, there are %d checks:\n%s", n, text)
+	}
+}

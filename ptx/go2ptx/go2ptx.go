@@ -63,7 +63,8 @@ type Config struct {
 	// NoFMA disables the fusion of multiplications and additions in all kernels, so that results
 	// are bit-identical to those of a CPU.
 	NoFMA bool
-	// NoBounds disables the bounds checks of indices and slices.
+	// NoBounds disables the bounds checks of indices and slices, and the checks that vectors are
+	// aligned.
 	NoBounds bool
 	// Trap makes failed checks trap, which ends the context. By default, a failed check writes a
 	// record, and the next wait returns the failure as a *driver.KernelFault.
@@ -74,6 +75,9 @@ type Config struct {
 	// PTXFile is the name of the PTX file that the generated Go code embeds, such as heat_gpu.ptx.
 	// If PTXFile is empty, Compile generates no Go code.
 	PTXFile string
+	// Module replaces the launchers in the generated Go code by one function Module, which returns
+	// the module of the kernels in a context.
+	Module bool
 	// Note is a comment at the beginning of the generated Go file.
 	Note string
 	// GoRelease is the Go release from which Import takes standard library packages. The generated
@@ -151,7 +155,7 @@ func Compile(cfg Config) (*Output, error) {
 	if p.GoSource && cfg.GoRelease != "" {
 		header = append(header, "Contains source of "+cfg.GoRelease)
 	}
-	out.Go, err = launch.Generate(p, launch.Options{File: cfg.PTXFile, Header: header, Linked: out.Linked, Variables: c.variables(), ReadOnly: c.readOnly, Traps: c.traps})
+	out.Go, err = launch.Generate(p, launch.Options{File: cfg.PTXFile, Header: header, Linked: out.Linked, Variables: c.variables(), ReadOnly: c.readOnly, Traps: c.traps, Module: cfg.Module})
 	if err != nil {
 		return nil, err
 	}

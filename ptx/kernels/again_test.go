@@ -12,7 +12,6 @@ import (
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/graph"
 	"github.com/purecuda/cuda/internal/gputest"
-	"github.com/purecuda/cuda/internal/launchers"
 	"github.com/purecuda/cuda/ptx"
 	"github.com/purecuda/cuda/ptx/kernels"
 )
@@ -98,7 +97,7 @@ func TestOperationsOfOtherKernelsAreLeftAlone(t *testing.T) {
 		wide := alloc[float64](k, 64)
 		fill := k.made(kernels.Fill(x, 1))
 		was := launchedBy(k, fill)
-		text, err := fs.ReadFile(kernels.Texts(), "fill.ptx")
+		text, err := fs.ReadFile(kernels.Texts(), "fill/fill_gpu.ptx")
 		k.ok(err)
 		own, err := k.c.LoadModule(text) // the module has kernels with this package's names
 		k.ok(err)
@@ -154,9 +153,8 @@ func TestAScopeRecordsAnOperationMadeAgain(t *testing.T) {
 	})
 }
 
-// BenchmarkAgain compares three ways to launch a kernel with different arguments each
-// time: with its generated launcher, by reusing an operation, and by setting one argument
-// of an operation. In "silent", the launch function of the driver does nothing.
+// BenchmarkAgain compares two ways to launch a kernel with different arguments each time: by
+// reusing an operation, and by setting one argument of an operation. In "silent", the launch function of the driver does nothing.
 func BenchmarkAgain(b *testing.B) {
 	b.Run("silent", func(b *testing.B) { benchmarkWays(newKit(b, gputest.Silent(b, cu.FnCuLaunchKernel)), b) })
 	b.Run("gpu", func(b *testing.B) { benchmarkWays(newKit(b, gputest.Context(b, gputest.GPU(b))), b) })
@@ -179,14 +177,6 @@ func benchmarkWays(k *kit, b *testing.B) {
 			}
 		})
 	}
-	fill, err := launchers.FillB32In(k.c)
-	k.ok(err)
-	words, err := driver.ViewAs[uint32](x)
-	k.ok(err)
-	way("fill launcher", func(i int) error {
-		n := 4096 << i
-		return fill.Do(k.s, fill.Grid((n+3)/4), words.View(0, n), uint64(n), uint32(i))
-	})
 	var op *driver.Launch
 	way("fill again", func(i int) (err error) {
 		if op, err = kernels.Fill(x.View(0, 4096<<i), float32(i), op); err != nil {
@@ -209,12 +199,6 @@ func benchmarkWays(k *kit, b *testing.B) {
 		}
 		return k.s.Do(set)
 	})
-	add, err := launchers.AddF32In(k.c)
-	k.ok(err)
-	way("add launcher", func(i int) error {
-		n := 4096 << i
-		return add.Do(k.s, add.Grid((n+3)/4), x.View(0, n), uint64(n), y.View(0, n), z.View(0, n), uint64(n))
-	})
 	op = nil
 	way("add again", func(i int) (err error) {
 		n := 4096 << i
@@ -222,12 +206,6 @@ func benchmarkWays(k *kit, b *testing.B) {
 			return err
 		}
 		return k.s.Do(op)
-	})
-	norm, err := launchers.LayernormF32In(k.c)
-	k.ok(err)
-	way("layer norm launcher", func(i int) error {
-		rows := uint64(16 << i)
-		return norm.Do(k.s, driver.LaunchConfig{Grid: driver.D1(int(rows) / 2), Block: driver.D2(32, 8)}, x.All(), y.All(), z.View(0, 64), z.View(64, 128), rows, 64, 64, 64, 1e-5)
 	})
 	op = nil
 	way("layer norm again", func(i int) (err error) {

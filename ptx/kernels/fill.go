@@ -2,10 +2,8 @@ package kernels
 
 import (
 	"github.com/purecuda/cuda/driver"
-	"github.com/purecuda/cuda/internal/launchers"
+	"github.com/purecuda/cuda/ptx/kernels/internal/fill"
 )
-
-var fillSource = source(launchers.FillModule)
 
 // Fill returns the operation that sets every element of dst to v. Unlike [driver.Fill] it
 // launches a kernel. It therefore accepts any value for elements of 8 bytes, and the
@@ -17,7 +15,7 @@ func Fill[T Element](dst driver.MemoryOf[T], v T, again ...*driver.Launch) (*dri
 	if d.err != nil {
 		return nil, opError("fill", d.err)
 	}
-	m := maker{fillSource, d.mem.Context(), kernelName{"fill_", bitsName[T]()}, reused(again)}
+	m := maker{fill.Module, d.mem.Context(), kernelName{"fill_", bitsName[T]()}, reused(again)}
 	l, err := m.elementwise(d.n, pack(d.size), out(&d), u64(d.n), number(v))
 	if err != nil {
 		return nil, opError("fill", err)

@@ -2,10 +2,8 @@ package kernels
 
 import (
 	"github.com/purecuda/cuda/driver"
-	"github.com/purecuda/cuda/internal/launchers"
+	"github.com/purecuda/cuda/ptx/kernels/internal/iota"
 )
-
-var iotaSource = source(launchers.IotaModule)
 
 // Iota returns the operation that sets element i of dst to start + i·step.
 //
@@ -18,7 +16,7 @@ func Iota[T Element](dst driver.MemoryOf[T], start, step T, again ...*driver.Lau
 	if d.err != nil {
 		return nil, opError("iota", d.err)
 	}
-	m := maker{iotaSource, d.mem.Context(), kernelName{"iota_", arithmeticName[T]()}, reused(again)}
+	m := maker{iota.Module, d.mem.Context(), kernelName{"iota_", arithmeticName[T]()}, reused(again)}
 	l, err := m.elementwise(d.n, pack(d.size), out(&d), u64(d.n), number(start), number(step))
 	if err != nil {
 		return nil, opError("iota", err)

@@ -7,7 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver"
-	"github.com/purecuda/cuda/internal/launchers"
+	"github.com/purecuda/cuda/ptx/kernels/internal"
 )
 
 // source loads the code of one embedded PTX file into a context, at most once for each context. The
@@ -95,9 +95,9 @@ func cover(busy uint64) driver.LaunchConfig {
 }
 
 // elementwise prepares a kernel for n elements. Each thread processes "each" elements at
-// a time.
+// a time, or fewer at both ends: see package pack.
 func (m *maker) elementwise(n, each uint64, args ...arg) (*driver.Launch, error) {
-	cfg := cover((n + each - 1) / each)
+	cfg := cover(n/each + 1)
 	return m.prepare(&cfg, args...)
 }
 
@@ -213,6 +213,6 @@ func declared(m driver.Memory, mode driver.AccessMode) driver.Declared {
 	return driver.InOut(m)
 }
 
-// Texts returns the PTX files of all kernels, for programs that load them differently. A
-// program that calls it contains all of the files.
-func Texts() fs.FS { return launchers.Texts }
+// Texts returns the PTX files of all kernels, for programs that load them differently. The files of
+// each family are in a folder. A program that calls it contains all of the files.
+func Texts() fs.FS { return internal.Texts }

@@ -6,12 +6,14 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/purecuda/cuda/internal/launchers"
+	"github.com/purecuda/cuda/ptx/kernels"
 )
 
 // A program must contain only the PTX files that its operations may need on some device.
@@ -24,7 +26,7 @@ func TestProgramsHaveTheTextsTheyUse(t *testing.T) {
 		uses string
 		want []string
 	}{
-		{"kernels.Fill[float32](nil, 1)", []string{"fill.ptx"}},
+		{"kernels.Fill[float32](nil, 1)", []string{"fill_gpu.ptx"}},
 		{"kernels.Add[float32](nil, nil, nil)", arith()},
 		{"kernels.Max[kernels.BF16](nil, nil, nil)", []string{"extreme.ptx"}},
 		{"kernels.Argmax[kernels.BF16](nil, nil, nil)", []string{"argmax.ptx", "rows_sm80.ptx"}},
@@ -83,14 +85,16 @@ func linked(t *testing.T, uses string) (names []string) {
 
 func files(t *testing.T) map[string][]byte {
 	t.Helper()
-	all, err := launchers.Texts.ReadDir(".")
-	if err != nil {
-		t.Fatal(err)
-	}
 	texts := make(map[string][]byte)
-	for _, f := range all {
-		if texts[f.Name()], err = launchers.Texts.ReadFile(f.Name()); err != nil {
+	for files, pattern := range map[fs.FS]string{launchers.Texts: "*.ptx", kernels.Texts(): "*/*.ptx"} {
+		names, err := fs.Glob(files, pattern)
+		if err != nil {
 			t.Fatal(err)
+		}
+		for _, name := range names {
+			if texts[path.Base(name)], err = fs.ReadFile(files, name); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	return texts

@@ -1,51 +1,32 @@
 package kernels_test
 
 import (
-	"embed"
-	"io/fs"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/purecuda/cuda/ptx"
-	"github.com/purecuda/cuda/ptx/kernels"
 )
 
-//go:embed src/*.cu
-var sources embed.FS
-
 // Drivers since CUDA 11.4 must accept every file without a suffix in its name, even for
-// old devices. Each file must name its source.
+// old devices.
 func TestEveryTextIsForOldDriversToo(t *testing.T) {
-	files, err := fs.ReadDir(kernels.Texts(), ".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range files {
-		name, isText := strings.CutSuffix(f.Name(), ".ptx")
-		if !isText {
+	for name, text := range files(t) {
+		newest, target := ptx.Version{Major: 7, Minor: 0}, "sm_52"
+		base, _, _ := strings.Cut(name, ".")
+		switch base = strings.TrimSuffix(base, "_gpu"); {
+		case strings.HasSuffix(base, "sm80"):
+			target = "sm_80"
+		case strings.HasSuffix(base, "sm90"): // only drivers since CUDA 11.8 support such devices
+			newest, target = ptx.Version{Major: 7, Minor: 8}, "sm_90"
+		}
+		m, err := ptx.Parse(name, text)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		text, err := fs.ReadFile(kernels.Texts(), f.Name())
-		if err != nil {
-			t.Fatal(err)
-		}
-		source := "src/" + name + ".cu"
-		if _, err := sources.Open(source); err != nil {
-			t.Error(err)
-		}
-		version, target := "7.0", "sm_52"
-		switch {
-		case strings.HasSuffix(name, "_sm80"):
-			target = "sm_80"
-		case strings.HasSuffix(name, "_sm90"): // only drivers since CUDA 11.8 support such devices
-			version, target = "7.8", "sm_90"
-		}
-		head := "// Made from " + source + " by src/build.sh; do not edit.\n\n.version " + version + "\n.target " + target + "\n"
-		if !strings.HasPrefix(string(text), head) {
-			t.Errorf("%s does not begin with %q", f.Name(), head)
-		}
-		if _, err := ptx.Parse(f.Name(), text); err != nil {
-			t.Errorf("%s: %v", f.Name(), err)
+		if (m.Version != newest && m.Version.AtLeast(newest.Major, newest.Minor)) || !slices.Equal(m.Targets, []string{target}) {
+			t.Errorf("%s is PTX %v for %v, want at most %v for %s", name, m.Version, m.Targets, newest, target)
 		}
 	}
 }

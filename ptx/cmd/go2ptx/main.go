@@ -39,8 +39,12 @@
 //
 //	//gpu:instance float32 num.F16   instances of a generic kernel, separated by spaces
 //	//gpu:instance float32,int32     the same with two type parameters
-//	//gpu:nobounds                   indices and slices in this function are not checked
+//	//gpu:nobounds                   indices, slices and the alignment of vectors are not checked
+//	                                 in this function
 //	//gpu:noinline                   calls of this function are not inlined
+//
+// A package that finds its kernels by name needs no launchers. With -module, go2ptx generates only
+// the function Module, which returns the code in a context, instead of launchers.
 //
 // The page docs/kernels-language.md describes what a kernel may contain.
 //
@@ -141,7 +145,8 @@ func (c *command) reset(errs io.Writer) {
 	f.StringVar(&c.output, "o", "", "`file` with the launchers; the PTX goes beside it; by default the package's name and _gpu.go")
 	f.StringVar(&c.cfg.Target, "target", "", "lowest `architecture` that runs the kernels, such as sm_80; by default the lowest that can")
 	f.StringVar(&c.fma, "fma", "on", "`on` or off: fuse multiplications and additions; off gives the bits of a CPU")
-	f.BoolVar(&c.cfg.NoBounds, "nobounds", false, "do not check indices and slices")
+	f.BoolVar(&c.cfg.NoBounds, "nobounds", false, "do not check indices, slices and the alignment of vectors")
+	f.BoolVar(&c.cfg.Module, "module", false, "generate a function Module that loads the code, and no launchers")
 	f.BoolVar(&c.cfg.Trap, "trap", false, "let failed checks trap, which ends the context")
 	f.BoolVar(&c.cfg.Lines, "lineinfo", false, "add line numbers for profilers and debuggers")
 	f.StringVar(&c.tags, "tags", "", "build `tags` that are satisfied, separated by commas")
@@ -183,7 +188,7 @@ const note = "Flags "
 // note returns the flags that affect the output, so that -check can use them again.
 func (c *command) note() string {
 	var list []string
-	for _, name := range []string{"target", "fma", "nobounds", "trap", "lineinfo", "tags"} {
+	for _, name := range []string{"target", "fma", "nobounds", "module", "trap", "lineinfo", "tags"} {
 		if f := c.flags.Lookup(name); f.Value.String() != f.DefValue {
 			list = append(list, "-"+name+"="+f.Value.String())
 		}

@@ -98,6 +98,26 @@ func TestCommand(t *testing.T) {
 	runs(t, 1, []string{"the folder contains package other and package main"}, dir)
 }
 
+// With -module, the generated file has a function that loads the code, and no launchers.
+func TestModule(t *testing.T) {
+	dir := module(t, kernel)
+	runs(t, 0, []string{"heat_gpu.go", "heat_gpu.ptx"}, "-module", dir)
+	runs(t, 0, nil, "-check", dir)
+	data, err := os.ReadFile(filepath.Join(dir, "heat_gpu.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(data)
+	if !strings.Contains(text, "\nfunc Module(c *driver.Context) (*driver.Module, error) {\n") || !strings.Contains(text, "\t_ = fill\n") {
+		t.Errorf("Module or the use of the kernel is missing:\n%s", text)
+	}
+	if strings.Count(text, "func ") != 1 || strings.Contains(text, "FillIn") {
+		t.Errorf("there is more than Module:\n%s", text)
+	}
+	put(t, filepath.Join(dir, "heat.go"), kernel+"\nfunc Module() {}\n")
+	runs(t, 1, []string{"the launchers need the name Module, which the package declares"}, "-module", dir)
+}
+
 func TestErrorsHavePositions(t *testing.T) {
 	dir := module(t, strings.Replace(kernel, "+ w", "+ z", 1))
 	runs(t, 1, []string{"heat.go:12:19: undefined: z"}, dir)

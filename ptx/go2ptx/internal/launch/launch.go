@@ -24,6 +24,8 @@ type Options struct {
 	Linked []string
 	// ReadOnly reports whether a kernel only reads the memory of a parameter.
 	ReadOnly func(kernel, param string) bool
+	// Module replaces the launchers by a function Module.
+	Module bool
 	// Traps reports whether a failed check in a kernel traps.
 	Traps func(kernel string) bool
 }
@@ -52,9 +54,14 @@ func Generate(p *source.Program, o Options) ([]byte, error) {
 	}
 	var body printer
 	body.embed(g)
+	if !o.Module {
+		body.calls()
+	}
 	body.uses(g)
-	for _, k := range g.kernels {
-		body.kernel(g, k)
+	if !o.Module {
+		for _, k := range g.kernels {
+			body.kernel(g, k)
+		}
 	}
 	for _, v := range g.vars {
 		body.variable(v)
@@ -96,7 +103,7 @@ func (g *generator) errorf(pos token.Pos, format string, args ...any) {
 func (g *generator) kernel(k *source.Kernel) {
 	out := &Kernel{Kernel: k, GoName: goName(k)}
 	sig := k.Signature
-	for i := 1; i < sig.Params().Len(); i++ {
+	for i := 1; i < sig.Params().Len() && !g.opts.Module; i++ {
 		v := sig.Params().At(i)
 		q, err := g.param(v)
 		if err != nil {
@@ -157,7 +164,10 @@ func (g *generator) collisions() {
 	for _, name := range g.prog.Declared {
 		taken[name] = "the package declares"
 	}
-	shared := []string{"gpuPTX", "gpuModule", "gpuCalls"}
+	shared := []string{"gpuPTX", g.moduleName()}
+	if !g.opts.Module {
+		shared = append(shared, "gpuCalls")
+	}
 	for i := range g.opts.Linked {
 		shared = append(shared, linkedName(i))
 	}
@@ -168,6 +178,9 @@ func (g *generator) collisions() {
 		taken[name] = "the launchers share"
 	}
 	for _, k := range g.kernels {
+		if g.opts.Module {
+			break
+		}
 		for _, name := range k.names() {
 			if by, ok := taken[name]; ok {
 				g.errorf(k.Decl.Name.Pos(), "the launcher of kernel %s needs the name %s, which %s; give another one: //gpu:kernel launcher=%sKernel", k.Obj.Name(), name, by, k.GoName)
@@ -226,19 +239,33 @@ func (p *printer) uses(g *generator) {
 	p.F(")\n\n")
 }
 
-// embed emits the variable that embeds the PTX and the functions that load it.
+// embed emits the variable that embeds the PTX and the function that loads it.
 func (p *printer) embed(g *generator) {
 	p.F("//go:embed %s\nvar gpuPTX []byte\n\n", g.opts.File)
 	for i, name := range g.opts.Linked {
 		p.F("//go:embed %s\nvar %s []byte\n\n", name, linkedName(i))
 	}
-	p.F("// gpuModule returns the code of this package in a context. The first call loads it. The context\n// unloads it when it is closed.\n")
-	p.F("func gpuModule(c *driver.Context) (*driver.Module, error) {\n")
+	name := g.moduleName()
+	p.F("// %s returns the code of this package in a context. The first call loads it. The context\n// unloads it when it is closed.\n", name)
+	p.F("func %s(c *driver.Context) (*driver.Module, error) {\n", name)
 	more := ""
 	for i := range g.opts.Linked {
 		more += ", " + linkedName(i)
 	}
 	p.F("return c.Embedded(%q, gpuPTX%s)\n}\n\n", g.opts.File+" of package "+g.prog.Name, more)
+}
+
+// moduleName returns the name of the function that loads the code. It is exported if it replaces
+// the launchers.
+func (g *generator) moduleName() string {
+	if g.opts.Module {
+		return "Module"
+	}
+	return "gpuModule"
+}
+
+// calls emits the function that launchers share.
+func (p *printer) calls() {
 	p.F("// gpuCalls returns the calls of a kernel. The modes say how it accesses the memory of its arguments.\n")
 	p.F("func gpuCalls(c *driver.Context, name string, modes ...driver.AccessMode) (*driver.Calls, error) {\n")
 	p.F("m, err := gpuModule(c)\nif err != nil {\nreturn nil, err\n}\n")

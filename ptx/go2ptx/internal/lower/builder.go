@@ -17,17 +17,18 @@ type builder struct {
 	site  int   // identifies the chain of inlined calls; the same in every attempt
 	loop  *loop // the innermost loop around cur, across inlined functions
 
-	info   map[*ir.Block]*blockInfo
-	repl   map[*ir.Value]*ir.Value // redundant phis and the values that replace them
-	phis   []*ir.Value
-	slots  map[*variable]*ir.Value
-	nonnil map[*ir.Value]bool
-	vector map[*ir.Value]bool  // array pointers that were converted from slices
-	home   map[*ir.Value]*loop // for the address of a local variable: the loop that declares it
-	budget int
-	casts  *[]*ir.Value // the list that receives new casts
-	late   []*ir.Value  // casts to add at the end of the block
-	work   []*ir.Block  // scratch space of static
+	info    map[*ir.Block]*blockInfo
+	repl    map[*ir.Value]*ir.Value // redundant phis and the values that replace them
+	phis    []*ir.Value
+	slots   map[*variable]*ir.Value
+	nonnil  map[*ir.Value]bool
+	vector  map[*ir.Value]bool  // array pointers that were converted from slices
+	trusted map[*ir.Value]bool  // those of them whose alignment is not checked, because of nobounds
+	home    map[*ir.Value]*loop // for the address of a local variable: the loop that declares it
+	budget  int
+	casts   *[]*ir.Value // the list that receives new casts
+	late    []*ir.Value  // casts to add at the end of the block
+	work    []*ir.Block  // scratch space of static
 	// searches is the number of the current search by static.
 	searches int
 	// scratch is set if the function exists only to evaluate constants.
@@ -53,7 +54,7 @@ const maxValues = 1_000_000
 
 func newBuilder(l *lowerer, f *ir.Func) *builder {
 	b := &builder{l: l, f: f, info: map[*ir.Block]*blockInfo{}, repl: map[*ir.Value]*ir.Value{},
-		slots: map[*variable]*ir.Value{}, nonnil: map[*ir.Value]bool{}, vector: map[*ir.Value]bool{},
+		slots: map[*variable]*ir.Value{}, nonnil: map[*ir.Value]bool{}, vector: map[*ir.Value]bool{}, trusted: map[*ir.Value]bool{},
 		home: map[*ir.Value]*loop{}}
 	b.entry = b.newBlock()
 	b.seal(b.entry)

@@ -70,6 +70,7 @@
 //
 //	//gpu:instance float32 num.F16   instances of a generic kernel, separated by spaces
 //	//gpu:instance float32,int32     with two type parameters: separated by commas, without spaces
-//	//gpu:nobounds                   indices and slices in this function are not checked
+//	//gpu:nobounds                   indices, slices and the alignment of vectors are not checked
+//	                                 in this function
 //	//gpu:noinline                   calls of this function are not inlined
 package source

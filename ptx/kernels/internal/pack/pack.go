@@ -1,0 +1,153 @@
+// Package pack is for elementwise kernels. It divides arrays into packs, which a thread loads and
+// stores with accesses of up to 16 bytes.
+//
+// The packs follow the alignment of the destination, which can begin at any element. The first and
+// the last pack may be incomplete. A source with another alignment is loaded element by element.
+//
+// Elements are moved as unsigned integers of their size. Kernels receive memory as addresses, because
+// the same memory is accessed as elements and as vectors. Package kernels has checked the lengths
+// before a launch. The kernels are therefore compiled without checks of indices and of alignment. In
+// tests, the emulator finds accesses outside of buffers.
+package pack
+
+import "github.com/purecuda/cuda/ptx/gpu"
+
+// Bits lists the types as which elements are moved.
+type Bits interface {
+	uint8 | uint16 | uint32 | uint64
+}
+
+// Size returns the size of B in bytes.
+func Size[B Bits]() int {
+	var b B
+	switch any(b).(type) {
+	case uint8:
+		return 1
+	case uint16:
+		return 2
+	case uint32:
+		return 4
+	}
+	return 8
+}
+
+// Full returns the number of elements in 16 bytes.
+func Full[B Bits]() int { return 16 / Size[B]() }
+
+// Part is a pack: the elements First+Low to First+High-1 of an array. In a complete pack, Low is 0
+// and High is the number of elements of all packs. First is negative in a pack that begins before
+// the array.
+type Part struct {
+	First     int
+	Low, High int32
+	Complete  bool
+}
+
+// Elements holds the elements of a pack.
+type Elements[B Bits] [16]B
+
+// Each calls do for the packs of the calling thread. dst is the address of an array of n elements of
+// type B, and each is the number of elements of a pack, a power of two.
+func Each[B Bits](t gpu.Thread, dst, n uint64, each int, do func(Part)) {
+	EachOf(t, dst, n, each, Size[B](), do)
+}
+
+// EachOf is Each for elements of the given size in bytes.
+func EachOf(t gpu.Thread, dst, n uint64, each, size int, do func(Part)) {
+	length := int(n)
+	before := int(dst&uint64(min(16, each*size)-1)) / size // elements between an aligned address and dst
+	for i := t.GlobalX()*each - before; i < length; i += t.GridStrideX() * each {
+		p := Part{First: i, Low: int32(max(0, -i)), High: int32(min(each, length-i))}
+		p.Complete = p.High-p.Low == int32(each)
+		do(p)
+	}
+}
+
+// Load loads the elements of a pack from the array at src. Elements of x outside of the pack get
+// values of other elements, with which functions may compute.
+func Load[B Bits](p Part, src uint64, each int, x *Elements[B]) {
+	size := Size[B]()
+	at := src + uint64(p.First*size)
+	if p.Complete && at&uint64(min(16, each*size)-1) == 0 {
+		loadVector(at, each, x)
+		return
+	}
+	v := gpu.ViewAt[B](at, each)
+	for k := range each {
+		x[k] = v.At(int(min(max(int32(k), p.Low), p.High-1)))
+	}
+}
+
+// Store stores the elements of a pack in the array at dst, whose packs Each has made.
+func Store[B Bits](p Part, dst uint64, each int, x *Elements[B]) {
+	size := Size[B]()
+	at := dst + uint64(p.First*size)
+	if p.Complete {
+		storeVector(at, each, x)
+		return
+	}
+	v := gpu.ViewAt[B](at, each)
+	for k := range each {
+		if uint32(int32(k)-p.Low) < uint32(p.High-p.Low) {
+			v.Set(k, x[k])
+		}
+	}
+}
+
+// Element returns the element at an address.
+func Element[B Bits](at uint64) *B { return gpu.ViewAt[B](at, 1).Ptr(0) }
+
+// The vectors at an address.
+func longs(at uint64) *[2]uint64  { return (*[2]uint64)(gpu.ViewAt[uint64](at, 2).Slice()) }
+func words(at uint64) *[4]uint32  { return (*[4]uint32)(gpu.ViewAt[uint32](at, 4).Slice()) }
+func words2(at uint64) *[2]uint32 { return (*[2]uint32)(gpu.ViewAt[uint32](at, 2).Slice()) }
+
+func loadVector[B Bits](at uint64, each int, x *Elements[B]) {
+	if x, ok := any(x).(*Elements[uint64]); ok {
+		for k := 0; k < each; k += 2 {
+			v := *longs(at + uint64(8*k))
+			x[k], x[k+1] = v[0], v[1]
+		}
+		return
+	}
+	var w [4]uint32
+	switch each * Size[B]() {
+	case 16:
+		w = *words(at)
+	case 8:
+		v := *words2(at)
+		w[0], w[1] = v[0], v[1]
+	case 4:
+		w[0] = *Element[uint32](at)
+	case 2:
+		w[0] = uint32(*Element[uint16](at))
+	}
+	perWord := 4 / Size[B]()
+	for k := range each {
+		x[k] = B(w[k/perWord] >> (k % perWord * 8 * Size[B]()))
+	}
+}
+
+func storeVector[B Bits](at uint64, each int, x *Elements[B]) {
+	if x, ok := any(x).(*Elements[uint64]); ok {
+		for k := 0; k < each; k += 2 {
+			*longs(at + uint64(8*k)) = [2]uint64{x[k], x[k+1]}
+		}
+		return
+	}
+	var w [4]uint32
+	perWord := 4 / Size[B]()
+	for k := range each {
+		w[k/perWord] |= uint32(x[k]) << (k % perWord * 8 * Size[B]())
+	}
+	switch each * Size[B]() {
+	case 16:
+		*words(at) = w
+	case 8:
+		*words2(at) = [2]uint32{w[0], w[1]}
+	case 4:
+		*Element[uint32](at) = w[0]
+	case 2:
+		*Element[uint16](at) = uint16(w[0])
+	}
+}
