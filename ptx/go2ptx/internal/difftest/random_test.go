@@ -116,7 +116,7 @@ func compiled(kernels []*randgo.Kernel, first uint64) (all []*batch, err error) 
 			if k.Fuses == fuses {
 				b.seeds, b.kernels = append(b.seeds, first+uint64(i)), append(b.kernels, k)
 			} else { // keeps the line numbers, because faults contain them
-				text = strings.Replace(text, fmt.Sprintf("//gpu:kernel block=%d\nfunc %s(", randgo.Block, k.Name), "//\nfunc "+k.Name+"(", 1)
+				text = strings.Replace(text, k.Directive+"\nfunc "+k.Name+"(", "//\nfunc "+k.Name+"(", 1)
 			}
 		}
 		if len(b.seeds) > 0 {

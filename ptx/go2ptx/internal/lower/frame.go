@@ -221,7 +221,7 @@ func (b *builder) kernelParams(f *frame, k *source.Kernel) {
 			f.declareParam(p, t, f.zeroOf(t))
 			continue
 		}
-		q := ir.Param{Name: p.Name(), Size: int(lay.size), Align: int(lay.align), Restrict: k.Directives.Restricted(p.Name())}
+		q := ir.Param{Name: p.Name(), Size: int(lay.size), Align: int(lay.align), Restrict: k.Directives.Restricted(p.Name()) && source.IsMemory(p.Type())}
 		if p.Name() == "" || p.Name() == "_" {
 			q.Name = "p" + string(rune('0'+i%10))
 		}

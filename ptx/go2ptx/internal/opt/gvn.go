@@ -141,7 +141,7 @@ func (g *numberer) key(v *ir.Value, now versions) (key, bool) {
 	case v.Effects()&^ir.Reads != 0 || v.Type.Kind == ir.None || v.Op == ir.OpAsm && v.Effect != 0 || v.Type.Kind == ir.Tuple:
 		return k, false
 	}
-	if k.op == ir.OpLoad {
+	if k.op == ir.OpLoad && v.Hint != ir.HintNC { // that memory does not change
 		switch v.Args[0].Type.Space {
 		case ir.Global:
 			k.global = now.global

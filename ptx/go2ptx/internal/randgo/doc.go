@@ -7,7 +7,10 @@
 // The contents of memory after a fault are not compared.
 package randgo
 
-import "math/rand/v2"
+import (
+	"fmt"
+	"math/rand/v2"
+)
 
 // Signature is the signature of every kernel, which follows its name.
 const Signature = `(t gpu.Thread, oi []int64, of []float64, og []float32, cells []int32, wide []uint64, ` +
@@ -17,6 +20,8 @@ const Signature = `(t gpu.Thread, oi []int64, of []float64, og []float32, cells 
 type Kernel struct {
 	Name string
 	Text string
+	// Directive is the comment before the kernel.
+	Directive string
 	// Faults is set if thread FaultThread can fault.
 	Faults bool
 	// Converges is set if the kernel contains barriers, shuffles, atomics, and loops whose number
@@ -213,9 +218,17 @@ var waves = [...]float32{0.5, -1.25, 3, 1e-3, 7.75, -0}
 var boxes = [3]R{{1, -2}, {250, 1 << 40}, {7, -7}}
 `
 
+// directive returns the comment before a kernel. No two arguments overlap, so each may be restrict.
+// The directive does not depend on the random numbers of the body, so that a change of the directive
+// does not change the bodies.
+func directive(seed uint64) string {
+	text := fmt.Sprintf("//gpu:kernel block=%d", Block)
+	return text + []string{"", " restrict", " restrict=ii,il,fs,cells", " restrict=oi,of,og,wide,cells,ib", " restrict=oi"}[seed*2654435761>>8%5]
+}
+
 // New generates a kernel. The same seed always results in the same kernel.
 func New(name string, seed uint64) *Kernel {
-	g := &gen{seed: seed, r: rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15)), k: &Kernel{Name: name, Uses: map[string]int{}}, name: name}
+	g := &gen{seed: seed, r: rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15)), k: &Kernel{Name: name, Directive: directive(seed), Uses: map[string]int{}}, name: name}
 	g.kernel()
 	return g.k
 }

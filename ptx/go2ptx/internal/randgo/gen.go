@@ -109,7 +109,7 @@ func (g *gen) kernel() {
 	g.functions()
 	g.inHelper = false
 	g.body.Reset()
-	fmt.Fprintf(&g.body, "//gpu:kernel block=%d\nfunc %s%s {\n", Block, g.name, Signature)
+	fmt.Fprintf(&g.body, "%s\nfunc %s%s {\n", g.k.Directive, g.name, Signature)
 	g.indent = 1
 	g.vars = []variable{{"p.A", "int32", true}, {"p.B", "uint16", true}, {"p.C", "int8", true}, {"p.D", "uint64", true}, {"p.F", "float32", true},
 		{"p.G", "float64", true}, {"p.R.U", "uint8", true}, {"p.R.V", "int64", true}, {"n", "int", true}, {"m", "uint32", true}, {"x", "float32", true}, {"y", "float64", true}}
