@@ -80,23 +80,14 @@ const (
 	cospiC3 = 0x1.d4f7eep-03
 )
 
-// tanh(x) = x + x³·P(x²) for x below 0.9. The error is at most 2^-25.9.
+// tanh(x) = x + x³·P(x²) for x below 0.98. Errors are relative to the power of 2 above tanh(x). The error is at most 2^-24.9.
 const (
-	tanhC0 = -0x1.555504p-02
-	tanhC1 = 0x1.11017ap-03
-	tanhC2 = -0x1.b8161cp-05
-	tanhC3 = 0x1.567e18p-06
-	tanhC4 = -0x1.c19372p-08
-	tanhC5 = 0x1.55d06ap-10
-)
-
-// tanh(x) = 1 - q·P(q) with q = e^-2x, for x above 0.9. The error is at most 2^-26.0.
-const (
-	tanhTailC0 = 0x1.ffffbcp+00
-	tanhTailC1 = -0x1.ffe954p+00
-	tanhTailC2 = 0x1.fd818p+00
-	tanhTailC3 = -0x1.e093ecp+00
-	tanhTailC4 = 0x1.425d48p+00
+	tanhC0 = -0x1.5554a2p-02
+	tanhC1 = 0x1.10f344p-03
+	tanhC2 = -0x1.b6c532p-05
+	tanhC3 = 0x1.4fcb78p-06
+	tanhC4 = -0x1.a30136p-08
+	tanhC5 = 0x1.225beap-10
 )
 
 // sinh(x) = x + x³·P(x²) for x below 1. The error is at most 2^-25.3.
