@@ -31,6 +31,9 @@ func TestUnrolledLoops(t *testing.T) {
 		"for i := range 0 { x[i] = 1 }; x[0] = 1":                                                          1,
 		"for i := 0; i < 3; i++ { t.Sync(); x[i] = gpu.ShuffleXor(t, float32(i), 1) }":                     3,
 		"var a [4]float32; for i := range a { a[i] = float32(i * n) }; for i := range a { x[i] = a[3-i] }": 4,
+		"for i := 0; ; i++ { x[i] = 1; if i == 4 { break } }":                                              5,
+		"for i := 0; ; i++ { if n > i { x[i] = 1 }; if i == 2 { break }; x[i+9] = 2 }":                     5,
+		"i, s := 0, 0; for { s += n; if i >= 3 { break }; i++ }; x[i] = float32(s)":                        1,
 		"i := 0; for ; i < 6; i++ { x[i] = 1 }; x[i] = 2":                                                  7,
 		"for i := range 3 { if n > i { x[i] = 1 } else { x[i] = 2 } }":                                     6,
 	} {
@@ -52,6 +55,8 @@ func TestLoopsThatRemain(t *testing.T) {
 		"for i := range 5 { if n == i { break }; x[i] = 1 }",
 		"for i := 0; i < 5; i += n { x[i] = 1 }",
 		"for i := 1; i > 0; { x[i] = 1 }",
+		"for i := 0; ; i++ { if n > 5 && i == 4 { break }; x[i] = 1 }",
+		"for i := 0; ; i++ { if n > i { continue }; if i == 4 { break }; x[i] = 1 }",
 	} {
 		out := compileBody(t, "\t"+body)
 		if n := strings.Count(string(out.PTX), "st.global.f32"); n != 1 {

@@ -62,8 +62,8 @@ func unrollOne(f *ir.Func, most func(*ir.Loop) int) bool {
 	return false
 }
 
-// unroller unrolls a loop that is entered by one edge, repeated by one edge, and left only from its
-// header.
+// unroller unrolls a loop that is entered by one edge, repeated by one edge, and left by one edge, from a
+// block that each iteration passes once.
 type unroller struct {
 	f     *ir.Func
 	loops *ir.Loops
@@ -81,36 +81,55 @@ func (u *unroller) edges() (entry, latch int, ok bool) {
 	return 1 - latch, latch, true
 }
 
-// inside returns the position of the header's successor that is in the loop. It fails if the loop can
-// be left from elsewhere.
-func (u *unroller) inside() (i int, ok bool) {
-	h := u.loop.Header
-	if h.Term.Kind != ir.TermIf || h.Term.Succs[0] == h.Term.Succs[1] {
-		return 0, false
-	}
+// exit returns the block that leaves the loop, and the position of its successor that is in the loop. It
+// fails if there are several such blocks, or if an iteration may not pass the block or pass it repeatedly.
+func (u *unroller) exit() (x *ir.Block, in int, ok bool) {
 	for _, b := range u.loop.Blocks {
-		for _, s := range b.Term.Succs {
-			if b != h && !u.loops.Contains(u.loop, s) {
-				return 0, false
+		for i, s := range b.Term.Succs {
+			if u.loops.Contains(u.loop, s) {
+				continue
 			}
+			if x != nil {
+				return nil, 0, false
+			}
+			x, in = b, 1-i
 		}
 		if len(b.Term.Succs) == 0 {
-			return 0, false
+			return nil, 0, false
 		}
 	}
-	if u.loops.Contains(u.loop, h.Term.Succs[0]) == u.loops.Contains(u.loop, h.Term.Succs[1]) {
-		return 0, false
+	if x == nil || x.Term.Kind != ir.TermIf || u.loops.Of[x.ID] != u.loop {
+		return nil, 0, false
 	}
-	if u.loops.Contains(u.loop, h.Term.Succs[1]) {
-		i = 1
+	return x, in, x == u.loop.Header || !u.avoids(x)
+}
+
+// avoids reports whether an iteration can be repeated without passing x.
+func (u *unroller) avoids(x *ir.Block) bool {
+	before := u.before(x)
+	return x != u.loop.Latches[0] && slices.Contains(before, u.loop.Latches[0])
+}
+
+// before returns the blocks that an iteration can pass before it leaves x.
+func (u *unroller) before(x *ir.Block) []*ir.Block {
+	list := []*ir.Block{u.loop.Header}
+	for i := 0; i < len(list); i++ {
+		if list[i] == x {
+			continue
+		}
+		for _, s := range list[i].Term.Succs {
+			if u.loops.Contains(u.loop, s) && !slices.Contains(list, s) {
+				list = append(list, s)
+			}
+		}
 	}
-	return i, h.Term.Succs[i] != h
+	return list
 }
 
 // trips returns the number of iterations, if it is constant and within the limits.
 func (u *unroller) trips() (int, bool) {
 	entry, latch, ok := u.edges()
-	in, ok2 := u.inside()
+	exit, in, ok2 := u.exit()
 	if !ok || !ok2 {
 		return 0, false
 	}
@@ -128,7 +147,7 @@ func (u *unroller) trips() (int, bool) {
 	}
 	size := u.size(env)
 	for n := 0; n <= most && n*size <= values; n++ {
-		c, ok := u.eval(u.loop.Header.Term.Cond, env, 0)
+		c, ok := u.eval(exit.Term.Cond, env, 0)
 		if !ok {
 			return 0, false
 		}
@@ -224,15 +243,20 @@ func (it *iteration) get(v *ir.Value) *ir.Value {
 	return v
 }
 
-// run replaces the loop with its iterations, and with a copy of the header that leaves it.
+// run replaces the loop with its iterations, and with a copy of the part of an iteration that leaves it.
 func (u *unroller) run(trips int) {
 	entry, latch, _ := u.edges()
-	in, _ := u.inside()
+	exit, in, _ := u.exit()
+	end := u.before(exit)
 	h := u.loop.Header
 	from, start := h.Preds[entry], h.Preds[latch]
 	var before *iteration
 	for n := range trips + 1 {
-		it := u.copy(n == trips)
+		blocks := u.loop.Blocks
+		if n == trips {
+			blocks = end
+		}
+		it := u.copy(blocks)
 		for _, v := range h.Values {
 			if v.Op != ir.OpPhi {
 				continue
@@ -243,7 +267,11 @@ func (u *unroller) run(trips int) {
 				it.values[v] = before.get(v.Args[latch])
 			}
 		}
-		u.connect(it, in, n == trips)
+		to := exit.Term.Succs[in]
+		if n == trips {
+			to = exit.Term.Succs[1-in]
+		}
+		u.connect(it, exit, to)
 		head := it.blocks[h]
 		if before == nil {
 			for i, s := range from.Term.Succs {
@@ -253,27 +281,23 @@ func (u *unroller) run(trips int) {
 			}
 			head.Preds = []*ir.Block{from}
 		} else {
-			end := before.blocks[start]
-			for i, s := range end.Term.Succs {
+			latch := before.blocks[start]
+			for i, s := range latch.Term.Succs {
 				if s == h {
-					end.Term.Succs[i] = head
+					latch.Term.Succs[i] = head
 				}
 			}
-			head.Preds = []*ir.Block{end}
+			head.Preds = []*ir.Block{latch}
 		}
 		before = it
 	}
-	u.replace(before)
+	u.replace(before, exit)
 }
 
-// copy copies the blocks and values of the loop, or only of the header. The operands are not yet those
-// of the copy.
-func (u *unroller) copy(header bool) *iteration {
+// copy copies blocks of the loop. The operands are not yet those of the copy.
+func (u *unroller) copy(blocks []*ir.Block) *iteration {
 	it := &iteration{map[*ir.Block]*ir.Block{}, map[*ir.Value]*ir.Value{}}
-	for _, b := range u.loop.Blocks {
-		if header && b != u.loop.Header {
-			continue
-		}
+	for _, b := range blocks {
 		c := u.f.NewBlock()
 		c.Cold = b.Cold
 		it.blocks[b] = c
@@ -291,9 +315,9 @@ func (u *unroller) copy(header bool) *iteration {
 	return it
 }
 
-// connect gives the copies their operands, predecessors and successors. The header continues with the
-// next block of the iteration or, if the loop is left, with the block after the loop.
-func (u *unroller) connect(it *iteration, in int, leaves bool) {
+// connect gives the copies their operands, predecessors and successors. The copy of the block exit
+// continues with block to, or the copy of it.
+func (u *unroller) connect(it *iteration, exit, to *ir.Block) {
 	h := u.loop.Header
 	for b, c := range it.blocks {
 		for _, w := range c.Values {
@@ -307,11 +331,7 @@ func (u *unroller) connect(it *iteration, in int, leaves bool) {
 		if c.Term.Cond != nil {
 			c.Term.Cond = it.get(c.Term.Cond)
 		}
-		if b == h {
-			to := b.Term.Succs[in]
-			if leaves {
-				to = b.Term.Succs[1-in]
-			}
+		if b == exit {
 			c.Term = ir.Term{Kind: ir.TermJump, Succs: []*ir.Block{to}, Pos: b.Term.Pos}
 		}
 		for i, s := range c.Term.Succs {
@@ -327,9 +347,8 @@ func (u *unroller) connect(it *iteration, in int, leaves bool) {
 	}
 }
 
-// replace removes the loop. What follows uses the values of the last copy of the header.
-func (u *unroller) replace(last *iteration) {
-	h := u.loop.Header
+// replace removes the loop. What follows uses the values of the last copy.
+func (u *unroller) replace(last *iteration, exit *ir.Block) {
 	gone := map[*ir.Block]bool{}
 	for _, b := range u.loop.Blocks {
 		gone[b] = true
@@ -341,8 +360,8 @@ func (u *unroller) replace(last *iteration) {
 	}
 	for _, b := range u.f.Blocks {
 		for i, p := range b.Preds {
-			if p == h {
-				b.Preds[i] = last.blocks[h]
+			if p == exit {
+				b.Preds[i] = last.blocks[exit]
 			}
 		}
 		for _, v := range b.Values {

@@ -143,6 +143,11 @@ func (g *gen) loop() {
 	}
 	g.loops++
 	i := g.fresh("i")
+	if g.chance(20) {
+		g.leftInside(i)
+		g.loops--
+		return
+	}
 	switch g.n(4) {
 	case 0:
 		g.use("range over an integer")
@@ -168,6 +173,23 @@ func (g *gen) loop() {
 	g.line("}")
 	g.vars = drop(g.vars, i)
 	g.loops--
+}
+
+// leftInside generates a loop with one exit, which is in its body.
+func (g *gen) leftInside(i string) {
+	g.use("loop left inside")
+	g.line("for %s := 0; ; %s += %d {", i, i, 1+g.n(2))
+	g.vars = append(g.vars, variable{i, "int", true})
+	if g.chance(70) {
+		g.block(1 + g.n(2))
+	}
+	if g.chance(20) {
+		g.line("\tif %s < 6 && %s { continue }", i, g.cond(1))
+	}
+	g.line("\tif %s >= %s { break }", i, pick(g, []string{g.turns(), fmt.Sprint(g.n(5))}))
+	g.block(1)
+	g.line("}")
+	g.vars = drop(g.vars, i)
 }
 
 func drop(of []variable, name string) []variable {
