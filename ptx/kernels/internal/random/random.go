@@ -1,0 +1,132 @@
+// Package random contains the kernels of random numbers.
+package random
+
+import (
+	gobits "math/bits"
+
+	"github.com/purecuda/cuda/ptx/gpu"
+	"github.com/purecuda/cuda/ptx/gpu/math"
+	"github.com/purecuda/cuda/ptx/gpu/math32"
+)
+
+//go:generate go run github.com/purecuda/cuda/ptx/cmd/go2ptx
+
+// Threads is the number of threads of a block. A thread computes one group of four words.
+const Threads = 256
+
+// philox returns a group of four random words: Philox4x32 with ten rounds, of Salmon, Moraes, Dror and
+// Shaw, "Parallel random numbers: as easy as 1, 2, 3" (2011).
+func philox(c [4]uint32, key0, key1 uint32) [4]uint32 {
+	for range 10 {
+		high0, low0 := gobits.Mul32(0xD2511F53, c[0])
+		high1, low1 := gobits.Mul32(0xCD9E8D57, c[2])
+		c = [4]uint32{high1 ^ c[1] ^ key0, low1, high0 ^ c[3] ^ key1, low0}
+		key0 += 0x9E3779B9
+		key1 += 0xBB67AE85
+	}
+	return c
+}
+
+// group returns a group of the stream that belongs to a seed.
+func group(n, seed uint64) [4]uint32 {
+	return philox([4]uint32{uint32(n), uint32(n >> 32)}, uint32(seed), uint32(seed>>32))
+}
+
+// Every kernel sets out[i] to number first+i of the stream of a seed, so the numbers do not depend on
+// the launch. The threads store whole groups if wide is not 0, which requires that a group of the
+// stream begins at out[0], and that out begins at a multiple of 16 bytes.
+
+// Bits computes random words. A group has four of them.
+//
+//gpu:kernel block=256
+//gpu:nobounds
+func Bits(t gpu.Thread, out []uint32, seed, first uint64, wide uint32) {
+	store4(t, out, first, wide, group(first/4+uint64(t.GlobalX()), seed))
+}
+
+// Uniform32 computes numbers that are uniform in [0, 1). They are multiples of 2^-24.
+//
+//gpu:kernel block=256
+//gpu:nobounds
+func Uniform32(t gpu.Thread, out []float32, seed, first uint64, wide uint32) {
+	w := group(first/4+uint64(t.GlobalX()), seed)
+	var v [4]float32
+	for i := range v {
+		v[i] = float32(w[i]>>8) * 0x1p-24
+	}
+	store4(t, out, first, wide, v)
+}
+
+// Uniform64 is like Uniform32, with multiples of 2^-53. A group has two numbers.
+//
+//gpu:kernel block=256
+//gpu:nobounds
+func Uniform64(t gpu.Thread, out []float64, seed, first uint64, wide uint32) {
+	w := group(first/2+uint64(t.GlobalX()), seed)
+	store2(t, out, first, wide, [2]float64{float64(fraction(w[0], w[1])) * 0x1p-53, float64(fraction(w[2], w[3])) * 0x1p-53})
+}
+
+// fraction returns 53 random bits.
+func fraction(high, low uint32) uint64 { return uint64(high)<<21 ^ uint64(low)>>11 }
+
+// Normal32 computes normal numbers with mean 0 and standard deviation 1, by the method of Box and
+// Muller.
+//
+//gpu:kernel block=256
+//gpu:nobounds
+func Normal32(t gpu.Thread, out []float32, seed, first uint64, wide uint32) {
+	w := group(first/4+uint64(t.GlobalX()), seed)
+	a, b := normal32(w[0], w[1])
+	c, d := normal32(w[2], w[3])
+	store4(t, out, first, wide, [4]float32{a, b, c, d})
+}
+
+func normal32(u, v uint32) (a, b float32) {
+	// The argument of Log is in (0, 1].
+	radius := math32.Sqrt(-2 * math32.Log((float32(u)+1)*0x1p-32))
+	angle := float32(int32(v)) * 0x1p-31 // from -1 to 1, in units of π
+	return radius * math32.Cospi(angle), radius * math32.Sinpi(angle)
+}
+
+// Normal64 is like Normal32. A group has two numbers.
+//
+//gpu:kernel block=256
+//gpu:nobounds
+func Normal64(t gpu.Thread, out []float64, seed, first uint64, wide uint32) {
+	w := group(first/2+uint64(t.GlobalX()), seed)
+	radius := math.Sqrt(-2 * math.Log(float64(fraction(w[0], w[1])+1)*0x1p-53))
+	angle := float64(int64(fraction(w[2], w[3]))-1<<52) * 0x1p-52
+	store2(t, out, first, wide, [2]float64{radius * math.Cospi(angle), radius * math.Sinpi(angle)})
+}
+
+// store4 stores the numbers of a group that are in out.
+//
+//gpu:nobounds
+func store4[T uint32 | float32](t gpu.Thread, out []T, first uint64, wide uint32, v [4]T) {
+	at := 4*t.GlobalX() - int(first&3)
+	if wide != 0 && at+4 <= len(out) {
+		*(*[4]T)(out[at:]) = v
+		return
+	}
+	for i, x := range v {
+		if at+i >= 0 && at+i < len(out) {
+			out[at+i] = x
+		}
+	}
+}
+
+// store2 is like store4, for groups of two numbers.
+//
+//gpu:nobounds
+func store2(t gpu.Thread, out []float64, first uint64, wide uint32, v [2]float64) {
+	at := 2*t.GlobalX() - int(first&1)
+	if wide != 0 && at+2 <= len(out) {
+		*(*[2]float64)(out[at:]) = v
+		return
+	}
+	for i, x := range v {
+		if at+i >= 0 && at+i < len(out) {
+			out[at+i] = x
+		}
+	}
+}
