@@ -1,0 +1,176 @@
+package radix
+
+import (
+	"math/bits"
+
+	"github.com/purecuda/cuda/ptx/gpu"
+)
+
+// rank returns the number of keys with digit d in lower lanes and in earlier calls. counts are the
+// counters of the warp. All lanes of the warp call it.
+//
+//gpu:nobounds
+func rank(t gpu.Thread, counts []uint32, d uint32) uint32 {
+	same := gpu.FullMask // lanes with the same digit
+	for i := range Bits {
+		set := d>>i&1 != 0
+		v := gpu.Ballot(t, set)
+		if !set {
+			v = ^v
+		}
+		same &= v
+	}
+	leader := bits.TrailingZeros32(same)
+	var before uint32
+	if t.Lane() == leader {
+		before = gpu.AtomicAdd(&counts[d], uint32(bits.OnesCount32(same)), gpu.ScopeBlock)
+	}
+	before = gpu.Shuffle(t, before, leader)
+	return before + uint32(bits.OnesCount32(same&(1<<t.Lane()-1)))
+}
+
+// A state of a digit in a tile: a count in the low 30 bits, and what it counts.
+const (
+	own  = 1 << 30 // the keys of the tile
+	all  = 2 << 30 // the keys of the tile and of all tiles before it
+	mask = 1<<30 - 1
+)
+
+// digitStarts replaces the count of each digit in each warp by the position of the first of these keys
+// in the sorted tile, and publishes the counts of the tile. starts receives the position of each digit
+// in the sorted tile. For its digit, a thread returns the count in the tile and, in the first tile,
+// the number of smaller keys. totals are the counts of all keys.
+//
+//gpu:nobounds
+func digitStarts(t gpu.Thread, table *[warps * Digits]uint32, starts *[Digits]uint32, totals, states []uint32, tile int) (count, smaller uint32) {
+	parts := gpu.Shared[[2][Digits / gpu.WarpSize]uint32](t)
+	d := t.ThreadX()
+	var counts [warps]uint32
+	var before uint32
+	if d < Digits {
+		for w := range warps {
+			counts[w] = table[w*Digits+d]
+			count += counts[w]
+		}
+		before = warpScan(t, count) - count
+		if tile > 0 {
+			gpu.AtomicStore(&states[tile*Digits+d], count|own)
+		} else {
+			total := totals[d]
+			smaller = warpScan(t, total) - total
+			if t.Lane() == gpu.WarpSize-1 {
+				parts[1][t.Warp()] = smaller + total
+			}
+		}
+		if t.Lane() == gpu.WarpSize-1 {
+			parts[0][t.Warp()] = before + count
+		}
+	}
+	t.Sync()
+	if d < Digits {
+		for w := range parts[0] {
+			if w < t.Warp() {
+				before += parts[0][w]
+			}
+		}
+		starts[d] = before
+		for w := range warps {
+			table[w*Digits+d] = before
+			before += counts[w]
+		}
+		if tile == 0 {
+			for w := range parts[1] {
+				if w < t.Warp() {
+					smaller += parts[1][w]
+				}
+			}
+			gpu.AtomicStore(&states[d], smaller+count|all)
+		}
+	}
+	return count, smaller
+}
+
+// warpScan returns the sum of v over the lanes up to that of t.
+func warpScan(t gpu.Thread, v uint32) uint32 {
+	for i := 1; i < gpu.WarpSize; i *= 2 {
+		if below := gpu.ShuffleUp(t, v, i); t.Lane() >= i {
+			v += below
+		}
+	}
+	return v
+}
+
+// lookBack returns the number of keys that come before those of the thread's digit in the tile. It
+// takes and publishes numbers of the digit.
+//
+//gpu:nobounds
+func lookBack(states []uint32, tile, d int, count uint32) uint32 {
+	var sum uint32
+	for before := tile - 1; ; before-- {
+		s := gpu.AtomicLoad(&states[before*Digits+d])
+		for s == 0 {
+			s = gpu.AtomicLoad(&states[before*Digits+d])
+		}
+		sum += s & mask
+		if s >= all {
+			break
+		}
+	}
+	gpu.AtomicStore(&states[tile*Digits+d], sum+count|all)
+	return sum
+}
+
+// trade moves element j of each thread to its position at[j] in the tile. Then element j of the thread
+// with index i is that at position j*Threads+i.
+//
+//gpu:nobounds
+func trade(t gpu.Thread, buffer *[Threads * most]uint32, at, v *[most]uint32, items int) {
+	t.Sync() // for earlier reads of the buffer
+	for j := range items {
+		buffer[at[j]] = v[j]
+	}
+	t.Sync()
+	for j := range items {
+		v[j] = buffer[j*Threads+t.ThreadX()]
+	}
+}
+
+// digit returns the digit of a key at a bit position.
+func digit(low, high, shift uint32) uint32 {
+	if shift >= 32 {
+		low = high
+	}
+	return low >> (shift & 31) & (Digits - 1)
+}
+
+// halves returns the low and the high half of v.
+func halves[T Key | Value](v T) (low, high uint32) {
+	if v, wide := any(v).(uint64); wide {
+		return uint32(v), uint32(v >> 32)
+	}
+	return uint32(v), 0
+}
+
+// whole is the inverse of halves.
+func whole[T Key | Value](low, high uint32) T {
+	var v T
+	switch p := any(&v).(type) {
+	case *uint32:
+		*p = low
+	case *uint64:
+		*p = uint64(high)<<32 | uint64(low)
+	}
+	return v
+}
+
+func is64[T Key | Value]() bool {
+	var v T
+	_, wide := any(v).(uint64)
+	return wide
+}
+
+func isNone[T Value]() bool {
+	var v T
+	_, none := any(v).(uint8)
+	return none
+}
