@@ -3,7 +3,7 @@ package histogram
 
 import "github.com/purecuda/cuda/ptx/gpu"
 
-//go:generate go run github.com/purecuda/cuda/ptx/cmd/go2ptx
+//go:generate go run github.com/purecuda/cuda/ptx/cmd/go2ptx -nobounds
 
 // A thread of Bytes has one counter of 8 bits for each bin, four of them in a word.
 const (
@@ -13,15 +13,21 @@ const (
 	rows        = 64
 )
 
-// Bytes adds the number of occurrences of each byte of x to counts. Bytes that are not an index of
-// counts are ignored. packs are the bytes from x[skip] on, as whole packs.
+// Bytes adds the number of occurrences of each byte of src to the counters in dst. Bytes that have no
+// counter are ignored. The bytes from index skip on are at a multiple of 16.
 //
 // Each thread has its own counters in shared memory, so it needs no atomics. The counters of a thread
 // are in one bank, so there are no bank conflicts, whatever the bytes are.
 //
-//gpu:kernel block=128 minblocks=6
-//gpu:nobounds
-func Bytes(t gpu.Thread, counts []uint32, x []uint8, packs []uint32, skip int) {
+//gpu:kernel block=128 minblocks=6 name=histogram_u8
+func Bytes(t gpu.Thread, dst, bins, src, n, skip uint64) {
+	counts, x := gpu.ViewAt[uint32](dst, int(bins)).Slice(), gpu.ViewAt[uint8](src, int(n)).Slice()
+	n = (n - skip) / Pack
+	packs := gpu.ViewAt[uint32](src+skip, int(4*n)).Slice()
+	countBytes(t, counts, x, packs, int(skip), int(n))
+}
+
+func countBytes(t gpu.Thread, counts []uint32, x []uint8, packs []uint32, skip, n int) {
 	table := gpu.Shared[[rows * ByteThreads]uint32](t)
 	tid := t.ThreadX()
 	for r := range rows {
@@ -29,7 +35,6 @@ func Bytes(t gpu.Thread, counts []uint32, x []uint8, packs []uint32, skip int) {
 	}
 	column := uint32(tid)
 	var sums [4]uint32 // the counters of half of the threads for four bins
-	n := len(packs) / 4
 	stride := t.GridStrideX()
 	// All threads of a block do the same number of rounds.
 	for block := t.BlockX() * ByteThreads; block < n; block += Rounds * stride {
@@ -75,15 +80,11 @@ func Bytes(t gpu.Thread, counts []uint32, x []uint8, packs []uint32, skip int) {
 }
 
 // count increments the counter of the byte in the low bits of w.
-//
-//gpu:nobounds
 func count(table *[rows * ByteThreads]uint32, column, w uint32) {
 	table[w<<5&(0xfc<<5)|column] += 1 << (w << 3 & 0x18)
 }
 
 // flush adds the counters of half of the threads for four bins to sums, and sets them to 0.
-//
-//gpu:nobounds
 func flush(table *[rows * ByteThreads]uint32, tid int, sums *[4]uint32) {
 	row := table[tid%rows*ByteThreads+tid/rows*rows:][:rows]
 	var even, odd uint32 // two sums of 16 bits: at most 64 counters of at most 255
@@ -105,16 +106,25 @@ func flush(table *[rows * ByteThreads]uint32, tid int, sums *[4]uint32) {
 const Threads = 256
 
 // Index lists the element types of Values and Many.
-type Index interface{ int32 | uint32 | int64 }
+type Index interface{ i32 | u32 | i64 }
+
+type (
+	i32 = int32
+	u32 = uint32
+	i64 = int64
+)
 
 // Values is like Bytes, for numbers. The block counts in dynamic shared memory, of which each bin has
 // one word for each of the copies, a power of two. More copies mean fewer threads that add to the same
 // word.
 //
-//gpu:kernel block=256 restrict=counts,x
-//gpu:instance int32 uint32 int64
-//gpu:nobounds
-func Values[T Index](t gpu.Thread, counts []uint32, x []T, copies uint32) {
+//gpu:kernel block=256 name=histogram
+//gpu:instance i32 u32 i64
+func Values[T Index](t gpu.Thread, dst, bins, src, n uint64, copies uint32) {
+	countValues(t, gpu.ViewAt[uint32](dst, int(bins)).Slice(), gpu.ViewAt[T](src, int(n)).Slice(), copies)
+}
+
+func countValues[T Index](t gpu.Thread, counts []uint32, x []T, copies uint32) {
 	table := gpu.DynamicShared[uint32](t)
 	bins := uint32(len(counts))
 	for i := t.ThreadX(); i < int(bins*copies); i += Threads {
@@ -145,7 +155,6 @@ func Values[T Index](t gpu.Thread, counts []uint32, x []T, copies uint32) {
 	}
 }
 
-//gpu:nobounds
 func add[T Index](table []uint32, bins uint32, v T) {
 	if uint64(v) < uint64(bins) {
 		gpu.AtomicAdd(&table[v], 1)
@@ -154,10 +163,10 @@ func add[T Index](table []uint32, bins uint32, v T) {
 
 // Many is like Values, for more bins than fit in shared memory.
 //
-//gpu:kernel block=256 restrict=counts,x
-//gpu:instance int32 uint32 int64
-//gpu:nobounds
-func Many[T Index](t gpu.Thread, counts []uint32, x []T) {
+//gpu:kernel block=256 name=histogram_many
+//gpu:instance i32 u32 i64
+func Many[T Index](t gpu.Thread, dst, bins, src, n uint64, _ uint32) {
+	counts, x := gpu.ViewAt[uint32](dst, int(bins)).Slice(), gpu.ViewAt[T](src, int(n)).Slice()
 	for i := t.GlobalX(); i < len(x); i += t.GridStrideX() {
 		if v := x[i]; uint64(v) < uint64(len(counts)) {
 			gpu.AtomicAdd(&counts[v], 1)

@@ -58,13 +58,10 @@ func TestBytes(t *testing.T) {
 					counts := make([]uint32, bins)
 					counts[5] = 3
 					skip := min(n, 7)
-					packs := (n - skip) / Pack
 					d := kit.Device(k, Pack-skip, x)
-					words, err := driver.ViewAs[uint32](d.View(skip, skip+packs*Pack))
-					k.OK(err)
 					c := kit.Device(k, 0, counts)
 					cfg := driver.LaunchConfig{Grid: driver.D1(1 + n%3), Block: driver.D1(ByteThreads)}
-					k.Run("Bytes", cfg, c, driver.In(d), driver.In(words), int64(skip))
+					k.Run("histogram_u8", cfg, c, uint64(bins), driver.In(d), uint64(n), uint64(skip))
 					compare(k, kit.Host(k, c), want(counts, x))
 				})
 			}
@@ -74,9 +71,9 @@ func TestBytes(t *testing.T) {
 
 func TestValues(t *testing.T) {
 	k := kit.New(t, gpuModule)
-	testValues[int32](t, k, "int32")
-	testValues[uint32](t, k, "uint32")
-	testValues[int64](t, k, "int64")
+	testValues[int32](t, k, "i32")
+	testValues[uint32](t, k, "u32")
+	testValues[int64](t, k, "i64")
 }
 
 func testValues[T Index](t *testing.T, k *kit.Kit, name string) {
@@ -95,11 +92,11 @@ func testValues[T Index](t *testing.T, k *kit.Kit, name string) {
 						counts[0] = 3
 						c, d := kit.Device(k, 0, counts), kit.Device(k, 1, x)
 						cfg := driver.LaunchConfig{Grid: driver.D1(3), Block: driver.D1(Threads), SharedMem: uint32(bins) * copies * 4}
-						k.Run("Values_"+name, cfg, c, driver.In(d), copies)
+						k.Run("histogram_"+name, cfg, c, uint64(bins), driver.In(d), uint64(n), copies)
 						compare(k, kit.Host(k, c), want(counts, x))
 						c = kit.Device(k, 0, counts)
 						cfg.SharedMem = 0
-						k.Run("Many_"+name, cfg, c, driver.In(d))
+						k.Run("histogram_many_"+name, cfg, c, uint64(bins), driver.In(d), uint64(n), copies)
 						compare(k, kit.Host(k, c), want(counts, x))
 					})
 				}

@@ -1,14 +1,14 @@
 // Package radix contains the kernels of radix sort.
 //
 // The method is that of Adinets and Merrill, "Onesweep: A Faster Least Significant Digit Radix Sort
-// for GPUs" (2022). Count counts the digits of all keys. Then each Pass sorts by one digit, and reads
+// for GPUs" (2022). Count counts the digits of all keys. Then each pass sorts by one digit, and reads
 // and writes each key once. Its blocks take tiles in order and look back at the counts of earlier
 // tiles.
 package radix
 
 import "github.com/purecuda/cuda/ptx/gpu"
 
-//go:generate go run github.com/purecuda/cuda/ptx/cmd/go2ptx
+//go:generate go run github.com/purecuda/cuda/ptx/cmd/go2ptx -nobounds
 
 const (
 	Bits    = 8
@@ -17,7 +17,7 @@ const (
 	warps   = Threads / gpu.WarpSize
 
 	// The number of keys of a thread, for keys of 4 and of 8 bytes.
-	items32 = 20
+	items32 = 16
 	items64 = 12
 	most    = items32
 
@@ -36,8 +36,12 @@ const (
 // Key lists the types of keys by their bits, and Value those of values. The type uint8 stands for keys
 // without values.
 type (
-	Key   interface{ uint32 | uint64 }
-	Value interface{ uint8 | uint32 | uint64 }
+	Key   interface{ b32 | b64 }
+	Value interface{ none | b32 | b64 }
+
+	none = uint8
+	b32  = uint32
+	b64  = uint64
 )
 
 // flip maps keys to numbers whose unsigned order is that of the keys. For unsigned numbers, negative
@@ -67,10 +71,10 @@ const CountThreads = 256
 
 // Count adds the number of occurrences of each value of each digit to the counts in head.
 //
-//gpu:kernel block=256
-//gpu:instance uint32 uint64
-//gpu:nobounds
-func Count[K Key](t gpu.Thread, head []uint32, keys []K, negative, all K) {
+//gpu:kernel block=256 name=sort_count
+//gpu:instance b32 b64
+func Count[K Key](t gpu.Thread, work, src, n uint64, negative, all K) {
+	head, keys := gpu.ViewAt[uint32](work, HeadWords).Slice(), gpu.ViewAt[K](src, int(n)).Slice()
 	table := gpu.Shared[[mostPasses * Digits]uint32](t)
 	passes := 4
 	if _, wide := any(all).(uint64); wide {
@@ -99,44 +103,80 @@ func Count[K Key](t gpu.Thread, head []uint32, keys []K, negative, all K) {
 	}
 }
 
-//gpu:nobounds
 func countDigits[K Key](table *[mostPasses * Digits]uint32, passes int, k K) {
 	for p := range passes {
 		gpu.AtomicAdd(&table[p*Digits+int(k>>(p*Bits)&(Digits-1))], 1)
 	}
 }
 
-// Pass32 sorts keys of 4 bytes by one digit, and moves values with them. The result is in keysOut and
-// valuesOut. The states of the pass must be 0. The kernel sets those of the next pass to 0.
+// Keys32 sorts keys of 4 bytes by one digit. The states of the pass must be 0. The kernel sets those of
+// the next pass to 0.
 //
-//gpu:kernel block=384 minblocks=2
-//gpu:instance uint8 uint32 uint64
-//gpu:nobounds
-func Pass32[V Value](t gpu.Thread, keysOut, keys []uint32, valuesOut, values []V, head, states, next []uint32, negative, all, pass uint32) {
-	sortTile(t, keysOut, keys, valuesOut, values, head, states, next, negative, all, pass, items32)
+//gpu:kernel block=384 minblocks=3 name=sort_b32_none
+func Keys32(t gpu.Thread, dst, src, n, dstValues, srcValues, work, states, next uint64, negative, all, pass uint32) {
+	p := passOf[b32, none](dst, src, n, dstValues, srcValues, work, states, next)
+	p.negative, p.all, p.pass = negative, all, pass
+	p.sortTile(t, items32)
 }
 
-// Pass64 is like Pass32, for keys of 8 bytes.
+// Pairs32 is like Keys32, and moves values with the keys.
 //
-//gpu:kernel block=384 minblocks=2
-//gpu:instance uint8 uint32 uint64
-//gpu:nobounds
-func Pass64[V Value](t gpu.Thread, keysOut, keys []uint64, valuesOut, values []V, head, states, next []uint32, negative, all uint64, pass uint32) {
-	sortTile(t, keysOut, keys, valuesOut, values, head, states, next, negative, all, pass, items64)
+//gpu:kernel block=384 minblocks=2 name=sort_b32
+//gpu:instance b32 b64
+func Pairs32[V Value](t gpu.Thread, dst, src, n, dstValues, srcValues, work, states, next uint64, negative, all, pass uint32) {
+	p := passOf[b32, V](dst, src, n, dstValues, srcValues, work, states, next)
+	p.negative, p.all, p.pass = negative, all, pass
+	p.sortTile(t, items32)
+}
+
+// Keys64 is like Keys32, for keys of 8 bytes.
+//
+//gpu:kernel block=384 minblocks=2 name=sort_b64_none
+func Keys64(t gpu.Thread, dst, src, n, dstValues, srcValues, work, states, next uint64, negative, all uint64, pass uint32) {
+	p := passOf[b64, none](dst, src, n, dstValues, srcValues, work, states, next)
+	p.negative, p.all, p.pass = negative, all, pass
+	p.sortTile(t, items64)
+}
+
+// Pairs64 is like Keys64, and moves values with the keys.
+//
+//gpu:kernel block=384 minblocks=2 name=sort_b64
+//gpu:instance b32 b64
+func Pairs64[V Value](t gpu.Thread, dst, src, n, dstValues, srcValues, work, states, next uint64, negative, all uint64, pass uint32) {
+	p := passOf[b64, V](dst, src, n, dstValues, srcValues, work, states, next)
+	p.negative, p.all, p.pass = negative, all, pass
+	p.sortTile(t, items64)
+}
+
+// pass holds the arguments of a kernel.
+type pass[K Key, V Value] struct {
+	keysOut, keys      []K
+	valuesOut, values  []V
+	head, states, next []uint32
+	negative, all      K
+	pass               uint32
+}
+
+func passOf[K Key, V Value](dst, src, n, dstValues, srcValues, work, states, next uint64) pass[K, V] {
+	all := int(n) * Digits
+	return pass[K, V]{
+		keysOut: gpu.ViewAt[K](dst, int(n)).Slice(), keys: gpu.ViewAt[K](src, int(n)).Slice(),
+		valuesOut: gpu.ViewAt[V](dstValues, int(n)).Slice(), values: gpu.ViewAt[V](srcValues, int(n)).Slice(),
+		head:   gpu.ViewAt[uint32](work, HeadWords).Slice(),
+		states: gpu.ViewAt[uint32](states, all).Slice(), next: gpu.ViewAt[uint32](next, all).Slice(),
+	}
 }
 
 // sortTile sorts a tile of items keys for each thread. Key j of a lane is element 32*j+lane of the
 // warp's part of the tile.
-//
-//gpu:nobounds
-func sortTile[K Key, V Value](t gpu.Thread, keysOut, keys []K, valuesOut, values []V, head, states, next []uint32, negative, all K, pass uint32, items int) {
+func (p *pass[K, V]) sortTile(t gpu.Thread, items int) {
 	taken := gpu.Shared[uint32](t)
 	table := gpu.Shared[[warps * Digits]uint32](t)
 	starts := gpu.Shared[[Digits]uint32](t)
 	buffer := gpu.Shared[[Threads * most]uint32](t)
 	tid := t.ThreadX()
 	if tid == 0 {
-		*taken = gpu.AtomicAdd(&head[pass], 1)
+		*taken = gpu.AtomicAdd(&p.head[p.pass], 1)
 	}
 	for w := range warps * Digits / Threads {
 		table[w*Threads+tid] = 0
@@ -144,31 +184,34 @@ func sortTile[K Key, V Value](t gpu.Thread, keysOut, keys []K, valuesOut, values
 	t.Sync()
 	tile := int(*taken)
 	begin := tile * Threads * items
-	first := begin + t.Warp()*gpu.WarpSize*items + t.Lane()
-	shift := pass * Bits
+	keys := p.keys[begin:]
+	n := int32(min(len(keys), Threads*items))
+	first := int32(t.Warp()*gpu.WarpSize*items + t.Lane())
+	shift := p.pass * Bits
 
 	// The last tile is filled up with keys that come last in every pass.
 	var low, high [most]uint32
-	for j := range items {
+	for j := range int32(items) {
 		k := ^K(0)
-		if i := first + j*gpu.WarpSize; i < len(keys) {
-			k = flip(keys[i], negative, all)
+		if i := first + j*gpu.WarpSize; i < n {
+			k = flip(keys[i], p.negative, p.all)
 		}
 		low[j], high[j] = halves(k)
 	}
 
-	// at[j] is first the number of keys with the same digit before key j in the warp, and then the
-	// position of key j in the sorted tile.
+	// at[j] is first the number of keys with the same digit before key j in the warp, and the digit in
+	// the high half. Then it is the position of key j in the sorted tile.
 	var at [most]uint32
 	mine := table[t.Warp()*Digits:][:Digits]
 	for j := range items {
-		at[j] = rank(t, mine, digit(low[j], high[j], shift))
+		d := digit(low[j], high[j], shift)
+		at[j] = rank(t, mine, d) | d<<16
 	}
 	t.Sync()
-	count, before := digitStarts(t, table, starts, head[mostPasses+int(pass)*Digits:], states, tile)
+	count, before := digitStarts(t, table, starts, p.head[mostPasses+int(p.pass)*Digits:], p.states, tile)
 	t.Sync()
 	for j := range items {
-		at[j] += mine[digit(low[j], high[j], shift)]
+		at[j] = at[j]&0xffff + mine[at[j]>>16]
 	}
 	trade(t, buffer, &at, &low, items)
 	if is64[K]() {
@@ -177,25 +220,26 @@ func sortTile[K Key, V Value](t gpu.Thread, keysOut, keys []K, valuesOut, values
 	// The other threads wait only here for the counts of earlier tiles.
 	if tid < Digits {
 		if tile > 0 {
-			before = lookBack(states, tile, tid, count)
+			before = lookBack(p.states, tile, tid, count)
 		}
-		next[tile*Digits+tid] = 0
+		p.next[tile*Digits+tid] = 0
 		starts[tid] = before - starts[tid]
 	}
 	t.Sync()
 	var to [most]uint32
-	for j := range items {
-		i := j*Threads + tid
+	for j := range int32(items) {
+		i := j*Threads + int32(tid)
 		to[j] = starts[digit(low[j], high[j], shift)] + uint32(i)
-		if begin+i < len(keys) {
-			keysOut[to[j]] = flipBack(whole[K](low[j], high[j]), negative, all)
+		if i < n {
+			p.keysOut[to[j]] = flipBack(whole[K](low[j], high[j]), p.negative, p.all)
 		}
 	}
 	if isNone[V]() {
 		return
 	}
-	for j := range items {
-		if i := first + j*gpu.WarpSize; i < len(keys) {
+	values := p.values[begin:]
+	for j := range int32(items) {
+		if i := first + j*gpu.WarpSize; i < n {
 			low[j], high[j] = halves(values[i])
 		}
 	}
@@ -203,9 +247,9 @@ func sortTile[K Key, V Value](t gpu.Thread, keysOut, keys []K, valuesOut, values
 	if is64[V]() {
 		trade(t, buffer, &at, &high, items)
 	}
-	for j := range items {
-		if begin+j*Threads+tid < len(keys) {
-			valuesOut[to[j]] = whole[V](low[j], high[j])
+	for j := range int32(items) {
+		if j*Threads+int32(tid) < n {
+			p.valuesOut[to[j]] = whole[V](low[j], high[j])
 		}
 	}
 }

@@ -8,8 +8,6 @@ import (
 
 // rank returns the number of keys with digit d in lower lanes and in earlier calls. counts are the
 // counters of the warp. All lanes of the warp call it.
-//
-//gpu:nobounds
 func rank(t gpu.Thread, counts []uint32, d uint32) uint32 {
 	same := gpu.FullMask // lanes with the same digit
 	for i := range Bits {
@@ -40,8 +38,6 @@ const (
 // in the sorted tile, and publishes the counts of the tile. starts receives the position of each digit
 // in the sorted tile. For its digit, a thread returns the count in the tile and, in the first tile,
 // the number of smaller keys. totals are the counts of all keys.
-//
-//gpu:nobounds
 func digitStarts(t gpu.Thread, table *[warps * Digits]uint32, starts *[Digits]uint32, totals, states []uint32, tile int) (count, smaller uint32) {
 	parts := gpu.Shared[[2][Digits / gpu.WarpSize]uint32](t)
 	d := t.ThreadX()
@@ -102,8 +98,6 @@ func warpScan(t gpu.Thread, v uint32) uint32 {
 
 // lookBack returns the number of keys that come before those of the thread's digit in the tile. It
 // takes and publishes numbers of the digit.
-//
-//gpu:nobounds
 func lookBack(states []uint32, tile, d int, count uint32) uint32 {
 	var sum uint32
 	for before := tile - 1; ; before-- {
@@ -122,8 +116,6 @@ func lookBack(states []uint32, tile, d int, count uint32) uint32 {
 
 // trade moves element j of each thread to its position at[j] in the tile. Then element j of the thread
 // with index i is that at position j*Threads+i.
-//
-//gpu:nobounds
 func trade(t gpu.Thread, buffer *[Threads * most]uint32, at, v *[most]uint32, items int) {
 	t.Sync() // for earlier reads of the buffer
 	for j := range items {

@@ -9,7 +9,7 @@ import (
 	"github.com/purecuda/cuda/ptx/gpu/math32"
 )
 
-//go:generate go run github.com/purecuda/cuda/ptx/cmd/go2ptx
+//go:generate go run github.com/purecuda/cuda/ptx/cmd/go2ptx -nobounds
 
 // Threads is the number of threads of a block. A thread computes one group of four words.
 const Threads = 256
@@ -32,23 +32,23 @@ func group(n, seed uint64) [4]uint32 {
 	return philox([4]uint32{uint32(n), uint32(n >> 32)}, uint32(seed), uint32(seed>>32))
 }
 
-// Every kernel sets out[i] to number first+i of the stream of a seed, so the numbers do not depend on
+// Every kernel sets element i of dst to number first+i of the stream of a seed, so the numbers do not depend on
 // the launch. The threads store whole groups if wide is not 0, which requires that a group of the
-// stream begins at out[0], and that out begins at a multiple of 16 bytes.
+// stream begins with element 0, and that dst begins at a multiple of 16 bytes.
 
 // Bits computes random words. A group has four of them.
 //
-//gpu:kernel block=256
-//gpu:nobounds
-func Bits(t gpu.Thread, out []uint32, seed, first uint64, wide uint32) {
+//gpu:kernel block=256 name=random_u32
+func Bits(t gpu.Thread, dst, n, seed, first uint64, wide uint32) {
+	out := gpu.ViewAt[uint32](dst, int(n)).Slice()
 	store4(t, out, first, wide, group(first/4+uint64(t.GlobalX()), seed))
 }
 
 // Uniform32 computes numbers that are uniform in [0, 1). They are multiples of 2^-24.
 //
-//gpu:kernel block=256
-//gpu:nobounds
-func Uniform32(t gpu.Thread, out []float32, seed, first uint64, wide uint32) {
+//gpu:kernel block=256 name=uniform_f32
+func Uniform32(t gpu.Thread, dst, n, seed, first uint64, wide uint32) {
+	out := gpu.ViewAt[float32](dst, int(n)).Slice()
 	w := group(first/4+uint64(t.GlobalX()), seed)
 	var v [4]float32
 	for i := range v {
@@ -59,9 +59,9 @@ func Uniform32(t gpu.Thread, out []float32, seed, first uint64, wide uint32) {
 
 // Uniform64 is like Uniform32, with multiples of 2^-53. A group has two numbers.
 //
-//gpu:kernel block=256
-//gpu:nobounds
-func Uniform64(t gpu.Thread, out []float64, seed, first uint64, wide uint32) {
+//gpu:kernel block=256 name=uniform_f64
+func Uniform64(t gpu.Thread, dst, n, seed, first uint64, wide uint32) {
+	out := gpu.ViewAt[float64](dst, int(n)).Slice()
 	w := group(first/2+uint64(t.GlobalX()), seed)
 	store2(t, out, first, wide, [2]float64{float64(fraction(w[0], w[1])) * 0x1p-53, float64(fraction(w[2], w[3])) * 0x1p-53})
 }
@@ -72,9 +72,9 @@ func fraction(high, low uint32) uint64 { return uint64(high)<<21 ^ uint64(low)>>
 // Normal32 computes normal numbers with mean 0 and standard deviation 1, by the method of Box and
 // Muller.
 //
-//gpu:kernel block=256
-//gpu:nobounds
-func Normal32(t gpu.Thread, out []float32, seed, first uint64, wide uint32) {
+//gpu:kernel block=256 name=normal_f32
+func Normal32(t gpu.Thread, dst, n, seed, first uint64, wide uint32) {
+	out := gpu.ViewAt[float32](dst, int(n)).Slice()
 	w := group(first/4+uint64(t.GlobalX()), seed)
 	a, b := normal32(w[0], w[1])
 	c, d := normal32(w[2], w[3])
@@ -90,9 +90,9 @@ func normal32(u, v uint32) (a, b float32) {
 
 // Normal64 is like Normal32. A group has two numbers.
 //
-//gpu:kernel block=256
-//gpu:nobounds
-func Normal64(t gpu.Thread, out []float64, seed, first uint64, wide uint32) {
+//gpu:kernel block=256 name=normal_f64
+func Normal64(t gpu.Thread, dst, n, seed, first uint64, wide uint32) {
+	out := gpu.ViewAt[float64](dst, int(n)).Slice()
 	w := group(first/2+uint64(t.GlobalX()), seed)
 	radius := math.Sqrt(-2 * math.Log(float64(fraction(w[0], w[1])+1)*0x1p-53))
 	angle := float64(int64(fraction(w[2], w[3]))-1<<52) * 0x1p-52
@@ -100,8 +100,6 @@ func Normal64(t gpu.Thread, out []float64, seed, first uint64, wide uint32) {
 }
 
 // store4 stores the numbers of a group that are in out.
-//
-//gpu:nobounds
 func store4[T uint32 | float32](t gpu.Thread, out []T, first uint64, wide uint32, v [4]T) {
 	at := 4*t.GlobalX() - int(first&3)
 	if wide != 0 && at+4 <= len(out) {
@@ -116,8 +114,6 @@ func store4[T uint32 | float32](t gpu.Thread, out []T, first uint64, wide uint32
 }
 
 // store2 is like store4, for groups of two numbers.
-//
-//gpu:nobounds
 func store2(t gpu.Thread, out []float64, first uint64, wide uint32, v [2]float64) {
 	at := 2*t.GlobalX() - int(first&1)
 	if wide != 0 && at+2 <= len(out) {

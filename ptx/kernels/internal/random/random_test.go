@@ -53,18 +53,18 @@ func run[T any](k *kit.Kit, f kernel, n int, first uint64, skip int) []T {
 	}
 	groups := (n + int(first%uint64(f.size)) + f.size - 1) / f.size
 	cfg := driver.LaunchConfig{Grid: driver.D1(max((groups+Threads-1)/Threads, 1)), Block: driver.D1(Threads)}
-	k.Run(f.name, cfg, driver.Out(out), uint64(seed), first, wide)
+	k.Run(f.name, cfg, driver.Out(out), uint64(n), uint64(seed), first, wide)
 	return kit.Host(k, out)
 }
 
 // The same numbers of a stream must result from every launch that computes them.
 func TestNumbersDependOnTheirPlaceOnly(t *testing.T) {
 	k := kit.New(t, gpuModule)
-	checkPlaces[uint32](t, k, kernel{"Bits", 4})
-	checkPlaces[float32](t, k, kernel{"Uniform32", 4})
-	checkPlaces[float64](t, k, kernel{"Uniform64", 2})
-	checkPlaces[float32](t, k, kernel{"Normal32", 4})
-	checkPlaces[float64](t, k, kernel{"Normal64", 2})
+	checkPlaces[uint32](t, k, kernel{"random_u32", 4})
+	checkPlaces[float32](t, k, kernel{"uniform_f32", 4})
+	checkPlaces[float64](t, k, kernel{"uniform_f64", 2})
+	checkPlaces[float32](t, k, kernel{"normal_f32", 4})
+	checkPlaces[float64](t, k, kernel{"normal_f64", 2})
 }
 
 func checkPlaces[T comparable](t *testing.T, k *kit.Kit, f kernel) {
@@ -87,7 +87,7 @@ func checkPlaces[T comparable](t *testing.T, k *kit.Kit, f kernel) {
 
 func TestBits(t *testing.T) {
 	k := kit.New(t, gpuModule)
-	for i, v := range run[uint32](k, kernel{"Bits", 4}, 100, 1<<34-8, 0) {
+	for i, v := range run[uint32](k, kernel{"random_u32", 4}, 100, 1<<34-8, 0) {
 		if want := philox([4]uint32{uint32(1<<32 - 2 + i/4), uint32((1<<32 - 2 + i/4) >> 32)}, seed&math.MaxUint32, seed>>32)[i%4]; v != want {
 			t.Fatalf("word %d is %#x, want %#x", i, v, want)
 		}
@@ -96,16 +96,16 @@ func TestBits(t *testing.T) {
 
 func TestUniform(t *testing.T) {
 	k := kit.New(t, gpuModule)
-	words := run[uint32](k, kernel{"Bits", 4}, 40000, 0, 0)
+	words := run[uint32](k, kernel{"random_u32", 4}, 40000, 0, 0)
 	var all []float64
-	for i, v := range run[float32](k, kernel{"Uniform32", 4}, len(words), 0, 0) {
+	for i, v := range run[float32](k, kernel{"uniform_f32", 4}, len(words), 0, 0) {
 		if want := float32(words[i]>>8) / (1 << 24); v != want {
 			t.Fatalf("number %d is %v, want %v", i, v, want)
 		}
 		all = append(all, float64(v))
 	}
 	checkMoments(t, all, 0.5, 1.0/12, 0, 1.0/80)
-	all = run[float64](k, kernel{"Uniform64", 2}, len(words)/2, 0, 0)
+	all = run[float64](k, kernel{"uniform_f64", 2}, len(words)/2, 0, 0)
 	for i, v := range all {
 		if want := float64(uint64(words[2*i])<<21^uint64(words[2*i+1])>>11) / (1 << 53); v != want {
 			t.Fatalf("number %d is %v, want %v", i, v, want)
@@ -116,16 +116,16 @@ func TestUniform(t *testing.T) {
 
 func TestNormal(t *testing.T) {
 	k := kit.New(t, gpuModule)
-	words := run[uint32](k, kernel{"Bits", 4}, 40000, 0, 0)
+	words := run[uint32](k, kernel{"random_u32", 4}, 40000, 0, 0)
 	var all []float64
-	for i, v := range run[float32](k, kernel{"Normal32", 4}, len(words), 0, 0) {
+	for i, v := range run[float32](k, kernel{"normal_f32", 4}, len(words), 0, 0) {
 		u := (float64(words[i&^1]) + 1) / (1 << 32)
 		angle := math.Pi * float64(int32(words[i|1])) / (1 << 31)
 		checkNormal(t, i, float64(v), u, angle, 1e-5)
 		all = append(all, float64(v))
 	}
 	checkMoments(t, all, 0, 1, 0, 3)
-	all = run[float64](k, kernel{"Normal64", 2}, len(words)/2, 0, 0)
+	all = run[float64](k, kernel{"normal_f64", 2}, len(words)/2, 0, 0)
 	for i, v := range all {
 		w := words[2*(i&^1):]
 		u := float64(uint64(w[0])<<21^uint64(w[1])>>11+1) / (1 << 53)

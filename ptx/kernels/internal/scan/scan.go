@@ -3,12 +3,19 @@ package scan
 
 import "github.com/purecuda/cuda/ptx/gpu"
 
-//go:generate go run github.com/purecuda/cuda/ptx/cmd/go2ptx
+//go:generate go run github.com/purecuda/cuda/ptx/cmd/go2ptx -nobounds
 
-// Number lists the element types.
+// Number lists the element types. Sums of signed integers have the same bits as those of unsigned ones.
 type Number interface {
-	int32 | uint32 | float32 | int64 | uint64 | float64
+	f32 | f64 | u32 | u64
 }
+
+type (
+	f32 = float32
+	f64 = float64
+	u32 = uint32
+	u64 = uint64
+)
 
 // A block computes one tile. Each warp computes Packs packs per lane, and a pack has PackSize
 // elements. The packs of a warp follow each other, so that a warp loads 32 packs at a time.
@@ -27,17 +34,18 @@ const (
 // tile, or one for types of 4 bytes, contain its state.
 func Words(n, size uint64) uint64 { return 1 + (n+Tile-1)/Tile*(size/4) }
 
-// Sum computes the prefix sums of x. With exclusive != 0, an element is not part of its own sum.
-// wide says that x and sums begin at multiples of 16 bytes.
+// Sum computes the prefix sums of src. With exclusive != 0, an element is not part of its own sum.
+// wide says that dst and src begin at multiples of 16 bytes.
 //
 // Blocks take tiles in order, so all tiles before that of a block have begun, and a block that waits
 // for them makes progress. A tile adds the sums of earlier tiles always in the same order. Therefore
 // floating-point sums do not depend on which block is faster.
 //
-//gpu:kernel block=256
-//gpu:instance float32 float64 int32 uint32 int64 uint64
-//gpu:nobounds
-func Sum[T Number](t gpu.Thread, sums, x []T, states []uint64, exclusive, wide uint32) {
+//gpu:kernel block=256 name=scan
+//gpu:instance f32 f64 u32 u64
+func Sum[T Number](t gpu.Thread, dst, src, n, work uint64, exclusive, wide uint32) {
+	sums, x := gpu.ViewAt[T](dst, int(n)).Slice(), gpu.ViewAt[T](src, int(n)).Slice()
+	states := gpu.ViewAt[uint64](work, int(Words(n, size[T]()))).Slice()
 	taken := gpu.Shared[uint32](t)
 	parts := gpu.Shared[[warps]T](t)
 	start := gpu.Shared[T](t)

@@ -56,28 +56,17 @@ func startOf[T Number](t gpu.Thread, states []uint64, tile int, sum T) T {
 	if t.Lane() == 0 {
 		publish(states, tile, sum, own)
 	}
-	var s T
-	var known uint32 // lanes whose tiles know the sum of all tiles before them
-	end := tile
+	end := tile // end-32 to end-1 are the tiles of the lanes
+	v, known := wait[T](t, states, end-gpu.WarpSize)
 	for known == 0 {
-		v, state := load[T](states, end-gpu.WarpSize+t.Lane())
-		for gpu.Any(t, state == unknown) {
-			v, state = load[T](states, end-gpu.WarpSize+t.Lane())
-		}
-		known = gpu.Ballot(t, state == all)
-		if known != 0 {
-			s = fold(t, s, v, known)
-		} else {
-			end -= gpu.WarpSize
-		}
+		end -= gpu.WarpSize
+		v, known = wait[T](t, states, end-gpu.WarpSize)
 	}
+	s := fold(t, 0, v, known)
 	for ; end < tile; end += gpu.WarpSize {
 		// Some of these tiles may know more by now.
-		v, state := load[T](states, end+t.Lane())
-		for gpu.Any(t, state == unknown) {
-			v, state = load[T](states, end+t.Lane())
-		}
-		s = fold(t, s, v, gpu.Ballot(t, state == all))
+		v, known = wait[T](t, states, end)
+		s = fold(t, s, v, known)
 	}
 	if t.Lane() == 0 {
 		publish(states, tile, s+sum, all)
@@ -85,14 +74,35 @@ func startOf[T Number](t gpu.Thread, states []uint64, tile int, sum T) T {
 	return s
 }
 
-// fold adds the numbers of the lanes to s in order. It begins with the last lane that is known,
-// whose number replaces s.
+// wait waits until the tiles from first on, one for each lane, have published numbers. It returns the
+// number of the lane's tile, and the lanes whose tiles know the sum of all tiles before them.
+func wait[T Number](t gpu.Thread, states []uint64, first int) (v T, known uint32) {
+	v, state := load[T](states, first+t.Lane())
+	for gpu.Any(t, state == unknown) {
+		v, state = load[T](states, first+t.Lane())
+	}
+	return v, gpu.Ballot(t, state == all)
+}
+
+// fold adds the numbers of the lanes to s. It begins with the last lane that is known, whose number
+// replaces s.
 func fold[T Number](t gpu.Thread, s, v T, known uint32) T {
 	last := 31 - bits.LeadingZeros32(known) // -1 if known is 0
+	if known != 0 {
+		s = 0
+	}
+	if !isFloat[T]() {
+		if t.Lane() < last {
+			v = 0
+		}
+		for d := 1; d < gpu.WarpSize; d *= 2 {
+			v += gpu.ShuffleXor(t, v, d)
+		}
+		return s + v
+	}
 	for lane := range gpu.WarpSize {
-		u := gpu.Shuffle(t, v, lane)
-		if lane == last {
-			s = u
+		if u := gpu.Shuffle(t, v, lane); lane == last {
+			s = u // not 0 + u, which would change -0
 		} else if lane > last {
 			s += u
 		}
@@ -100,17 +110,29 @@ func fold[T Number](t gpu.Thread, s, v T, known uint32) T {
 	return s
 }
 
+func isFloat[T Number]() bool {
+	switch any(T(0)).(type) {
+	case f32, f64:
+		return true
+	}
+	return false
+}
+
+// size returns the number of bytes of an element.
+func size[T Number]() uint64 {
+	if _, _, two := split(T(0)); two {
+		return 8
+	}
+	return 4
+}
+
 // split returns the bits of v in halves, and whether it has two.
 func split[T Number](v T) (low, high uint32, two bool) {
 	switch v := any(v).(type) {
-	case int32:
-		return uint32(v), 0, false
 	case uint32:
 		return v, 0, false
 	case float32:
 		return math.Float32bits(v), 0, false
-	case int64:
-		return uint32(v), uint32(v >> 32), true
 	case uint64:
 		return uint32(v), uint32(v >> 32), true
 	case float64:
@@ -124,14 +146,10 @@ func split[T Number](v T) (low, high uint32, two bool) {
 func join[T Number](low, high uint32) T {
 	var v T
 	switch p := any(&v).(type) {
-	case *int32:
-		*p = int32(low)
 	case *uint32:
 		*p = low
 	case *float32:
 		*p = math.Float32frombits(low)
-	case *int64:
-		*p = int64(uint64(high)<<32 | uint64(low))
 	case *uint64:
 		*p = uint64(high)<<32 | uint64(low)
 	case *float64:
