@@ -204,7 +204,7 @@ func (p *pass[K, V]) sortTile(t gpu.Thread, items int) {
 	var at [most]uint32
 	mine := table[t.Warp()*Digits:][:Digits]
 	for j := range items {
-		d := digit(low[j], high[j], shift)
+		d := digit[K](low[j], high[j], shift)
 		at[j] = rank(t, mine, d) | d<<16
 	}
 	t.Sync()
@@ -229,7 +229,7 @@ func (p *pass[K, V]) sortTile(t gpu.Thread, items int) {
 	var to [most]uint32
 	for j := range int32(items) {
 		i := j*Threads + int32(tid)
-		to[j] = starts[digit(low[j], high[j], shift)] + uint32(i)
+		to[j] = starts[digit[K](low[j], high[j], shift)] + uint32(i)
 		if i < n {
 			p.keysOut[to[j]] = flipBack(whole[K](low[j], high[j]), p.negative, p.all)
 		}

@@ -11,20 +11,20 @@ import (
 func rank(t gpu.Thread, counts []uint32, d uint32) uint32 {
 	same := gpu.FullMask // lanes with the same digit
 	for i := range Bits {
-		set := d>>i&1 != 0
+		set := d&(1<<i) != 0
 		v := gpu.Ballot(t, set)
 		if !set {
 			v = ^v
 		}
 		same &= v
 	}
-	leader := bits.TrailingZeros32(same)
-	var before uint32
-	if t.Lane() == leader {
-		before = gpu.AtomicAdd(&counts[d], uint32(bits.OnesCount32(same)), gpu.ScopeBlock)
+	r := counts[d] + uint32(bits.OnesCount32(same&(1<<t.Lane()-1)))
+	t.SyncWarp() // all lanes have read the counters
+	if same>>t.Lane() == 1 {
+		counts[d] = r + 1 // the highest of these lanes
 	}
-	before = gpu.Shuffle(t, before, leader)
-	return before + uint32(bits.OnesCount32(same&(1<<t.Lane()-1)))
+	t.SyncWarp()
+	return r
 }
 
 // A state of a digit in a tile: a count in the low 30 bits, and what it counts.
@@ -128,8 +128,8 @@ func trade(t gpu.Thread, buffer *[Threads * most]uint32, at, v *[most]uint32, it
 }
 
 // digit returns the digit of a key at a bit position.
-func digit(low, high, shift uint32) uint32 {
-	if shift >= 32 {
+func digit[K Key](low, high, shift uint32) uint32 {
+	if is64[K]() && shift >= 32 {
 		low = high
 	}
 	return low >> (shift & 31) & (Digits - 1)
