@@ -3,7 +3,7 @@ package histogram
 
 import "github.com/purecuda/cuda/ptx/gpu"
 
-//go:generate go run github.com/purecuda/cuda/ptx/cmd/go2ptx -nobounds
+//go:generate go run github.com/purecuda/cuda/ptx/cmd/go2ptx -nobounds -module
 
 // A thread of Bytes has one counter of 8 bits for each bin, four of them in a word.
 const (

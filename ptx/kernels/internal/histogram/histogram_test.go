@@ -47,7 +47,7 @@ func compare(k *kit.Kit, got, want []uint32) {
 }
 
 func TestBytes(t *testing.T) {
-	k := kit.New(t, gpuModule)
+	k := kit.New(t, Module)
 	// A thread of a launch with one block flushes its counters after 240 bytes.
 	for _, n := range []int{0, 1, 15, 16, 17, 31, 33, 1000, 4096, 3*Rounds*Pack*ByteThreads + 77} {
 		for _, kinds := range []int{256, 1} {
@@ -70,7 +70,7 @@ func TestBytes(t *testing.T) {
 }
 
 func TestValues(t *testing.T) {
-	k := kit.New(t, gpuModule)
+	k := kit.New(t, Module)
 	testValues[int32](t, k, "i32")
 	testValues[uint32](t, k, "u32")
 	testValues[int64](t, k, "i64")

@@ -8,7 +8,7 @@ package radix
 
 import "github.com/purecuda/cuda/ptx/gpu"
 
-//go:generate go run github.com/purecuda/cuda/ptx/cmd/go2ptx -nobounds
+//go:generate go run github.com/purecuda/cuda/ptx/cmd/go2ptx -nobounds -module
 
 const (
 	Bits    = 8

@@ -49,7 +49,7 @@ func TestFlip(t *testing.T) {
 }
 
 func TestSort(t *testing.T) {
-	k := kit.New(t, gpuModule)
+	k := kit.New(t, Module)
 	sizes := []int{1, 2, 31, 33, 383, 385, 5000, Tile32 - 1, Tile32, Tile32 + 1, 3*Tile32 + 100}
 	for _, n := range sizes {
 		for i, o := range orders[uint32]() {

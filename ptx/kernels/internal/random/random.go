@@ -9,7 +9,7 @@ import (
 	"github.com/purecuda/cuda/ptx/gpu/math32"
 )
 
-//go:generate go run github.com/purecuda/cuda/ptx/cmd/go2ptx -nobounds
+//go:generate go run github.com/purecuda/cuda/ptx/cmd/go2ptx -nobounds -module
 
 // Threads is the number of threads of a block. A thread computes one group of four words.
 const Threads = 256

@@ -59,7 +59,7 @@ func run[T any](k *kit.Kit, f kernel, n int, first uint64, skip int) []T {
 
 // The same numbers of a stream must result from every launch that computes them.
 func TestNumbersDependOnTheirPlaceOnly(t *testing.T) {
-	k := kit.New(t, gpuModule)
+	k := kit.New(t, Module)
 	checkPlaces[uint32](t, k, kernel{"random_u32", 4})
 	checkPlaces[float32](t, k, kernel{"uniform_f32", 4})
 	checkPlaces[float64](t, k, kernel{"uniform_f64", 2})
@@ -86,7 +86,7 @@ func checkPlaces[T comparable](t *testing.T, k *kit.Kit, f kernel) {
 }
 
 func TestBits(t *testing.T) {
-	k := kit.New(t, gpuModule)
+	k := kit.New(t, Module)
 	for i, v := range run[uint32](k, kernel{"random_u32", 4}, 100, 1<<34-8, 0) {
 		if want := philox([4]uint32{uint32(1<<32 - 2 + i/4), uint32((1<<32 - 2 + i/4) >> 32)}, seed&math.MaxUint32, seed>>32)[i%4]; v != want {
 			t.Fatalf("word %d is %#x, want %#x", i, v, want)
@@ -95,7 +95,7 @@ func TestBits(t *testing.T) {
 }
 
 func TestUniform(t *testing.T) {
-	k := kit.New(t, gpuModule)
+	k := kit.New(t, Module)
 	words := run[uint32](k, kernel{"random_u32", 4}, 40000, 0, 0)
 	var all []float64
 	for i, v := range run[float32](k, kernel{"uniform_f32", 4}, len(words), 0, 0) {
@@ -115,7 +115,7 @@ func TestUniform(t *testing.T) {
 }
 
 func TestNormal(t *testing.T) {
-	k := kit.New(t, gpuModule)
+	k := kit.New(t, Module)
 	words := run[uint32](k, kernel{"random_u32", 4}, 40000, 0, 0)
 	var all []float64
 	for i, v := range run[float32](k, kernel{"normal_f32", 4}, len(words), 0, 0) {

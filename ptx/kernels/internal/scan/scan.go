@@ -3,7 +3,7 @@ package scan
 
 import "github.com/purecuda/cuda/ptx/gpu"
 
-//go:generate go run github.com/purecuda/cuda/ptx/cmd/go2ptx -nobounds
+//go:generate go run github.com/purecuda/cuda/ptx/cmd/go2ptx -nobounds -module
 
 // Number lists the element types. Sums of signed integers have the same bits as those of unsigned ones.
 type Number interface {
@@ -32,7 +32,7 @@ const (
 // Words returns the number of words that the kernel needs for n elements of a type of the given
 // size. They must be 0. The first one counts the tiles that blocks have begun. Two words for each
 // tile, or one for types of 4 bytes, contain its state.
-func Words(n, size uint64) uint64 { return 1 + (n+Tile-1)/Tile*(size/4) }
+func Words(n, size uint64) uint64 { return 1 + max((n+Tile-1)/Tile, 1)*(size/4) }
 
 // Sum computes the prefix sums of src. With exclusive != 0, an element is not part of its own sum.
 // wide says that dst and src begin at multiples of 16 bytes.

@@ -90,7 +90,7 @@ func run[T Number](t testing.TB, c *driver.Context, kernel string, x []T, skip i
 	states, err := driver.AllocFrom(c, words)
 	must(err)
 	defer states.Close()
-	m, err := gpuModule(c)
+	m, err := Module(c)
 	must(err)
 	k, err := m.Kernel(kernel)
 	must(err)
