@@ -69,6 +69,13 @@ func TestEveryKernelHasAnOperation(t *testing.T) {
 			for _, op := range every(k) {
 				launched[k.made(op.make(0)).Kernel().Name()] = true
 			}
+			for _, make := range sequences(k) {
+				ops, err := make(0)
+				k.ok(err)
+				for _, op := range ops {
+					launched[op.(*driver.Launch).Kernel().Name()] = true
+				}
+			}
 		})
 	}
 	count := 0

@@ -88,3 +88,30 @@ func TestOperandsThatAreViewsAreNotAllocated(t *testing.T) {
 		k.ok(k.s.Wait(t.Context()))
 	})
 }
+
+func TestReusedSequencesDoNotAllocate(t *testing.T) {
+	each(t, func(k *kit) {
+		for name, make := range sequences(k) {
+			first := k.do(make(0))
+			again := k.do(make(1, first...))
+			if len(again) != len(first) {
+				k.Errorf("%s: %d operations, want %d", name, len(again), len(first))
+			}
+			for i := range again {
+				if again[i] != first[i] {
+					k.Errorf("%s: operation %d is new", name, i)
+				}
+			}
+			round := 0
+			if n := testing.AllocsPerRun(10, func() {
+				round ^= 1
+				var err error
+				if again, err = make(round, again...); err != nil {
+					k.Fatal(err)
+				}
+			}); n > 0 {
+				k.Errorf("%s allocates %v times", name, n)
+			}
+		}
+	})
+}

@@ -18,8 +18,17 @@
 // functions do arithmetic. [GELU], [SiLU], [Exp] and others apply a function to each
 // element. [Sum], [Max], [Min] and [Argmax] reduce arrays, and [SumRows] and similar
 // functions reduce the rows of a [Matrix]. [Softmax], [RMSNorm] and [LayerNorm] process
-// rows, and [Rope] processes [Heads]. [Gemv] multiplies a matrix by a vector. [SetCond]
+// rows, and [Rope] processes [Heads]. [Gemv] multiplies a matrix by a vector. [InclusiveSum]
+// and [ExclusiveSum] compute prefix sums, and [Sort] and [SortPairs] sort. [Histogram] counts
+// values. [RandomBits], [RandomUniform] and [RandomNormal] compute random numbers. [SetCond]
 // and [SetCondWhen] set the condition of a conditional node to a computed value.
+//
+// Algorithms that need several launches, such as [Sort], return a slice of operations, which
+// must run in order:
+//
+//	ops, err := kernels.Sort(dst, src, false, work)
+//	err = stream.Do(ops...)
+//	nodes, err := g.AddBatch(nil, graph.Chain(ops))
 //
 // # Operands
 //
@@ -59,6 +68,9 @@
 // Work that was already enqueued, recorded or added to a graph keeps its operands. After
 // an error, the reused operation may have some of the new operands: do not enqueue it.
 // Only one goroutine at a time may reuse an operation.
+//
+// A function that returns a slice accepts that slice: kernels.Sort(dst, src, false, work, ops...).
+// It returns the same slice.
 //
 // If only one number or address changes and the grid does not, [driver.ArgOf] is cheaper.
 //

@@ -95,6 +95,15 @@ func every(k *kit) []operation {
 	e.add("Gather int64", func(i int, again ...*driver.Launch) (*driver.Launch, error) {
 		return kernels.Gather(t.f32.x(i, 4*many(i)), t.f32.y(i, 4*64), t.i64.x(i, many(i)), 4, again...)
 	})
+	histogramOps(e, t.u8)
+	histogramOps(e, t.i32)
+	histogramOps(e, t.u32)
+	histogramOps(e, t.i64)
+	e.add("RandomBits", func(i int, again ...*driver.Launch) (*driver.Launch, error) {
+		return kernels.RandomBits(t.u32.x(i, many(i)), uint64(i), uint64(4*i), again...)
+	})
+	randomOps(e, t.f32)
+	randomOps(e, t.f64)
 	layouts := [2]kernels.Layout{kernels.RowMajor(16, 64), kernels.RowMajor(32, 64)}
 	turned := [2]kernels.Layout{kernels.RowMajor(64, 16).Permute(1, 0), kernels.RowMajor(64, 32).Permute(1, 0)}
 	shapes := [2][]int{{16, 64}, {32, 64}}
@@ -261,6 +270,23 @@ func orderedOps[T kernels.Ordered](e *everything, m three[T]) {
 func sumOps[S kernels.Accumulator, T kernels.Element](e *everything, dst three[S], src three[T]) {
 	e.add("Sum "+src.name+" "+dst.name, func(i int, again ...*driver.Launch) (*driver.Launch, error) {
 		return kernels.Sum(dst.z(i, 1), src.x(i, 20000*(i+1)), e.work, again...)
+	})
+}
+
+func histogramOps[T uint8 | int32 | uint32 | int64](e *everything, m three[T]) {
+	for name, bins := range map[string]int{"": 256, " with many counters": 20000} {
+		e.add("Histogram "+m.name+name, func(i int, again ...*driver.Launch) (*driver.Launch, error) {
+			return kernels.Histogram(e.types.u32.z(i, bins), m.x(i, many(i)), again...)
+		})
+	}
+}
+
+func randomOps[T float32 | float64](e *everything, m three[T]) {
+	e.add("RandomUniform "+m.name, func(i int, again ...*driver.Launch) (*driver.Launch, error) {
+		return kernels.RandomUniform(m.x(i, many(i)), uint64(i), uint64(3*i), again...)
+	})
+	e.add("RandomNormal "+m.name, func(i int, again ...*driver.Launch) (*driver.Launch, error) {
+		return kernels.RandomNormal(m.x(i, many(i)), uint64(i), uint64(3*i), again...)
 	})
 }
 

@@ -53,8 +53,12 @@ func prefixSums[T Scalar](op string, dst, src driver.MemoryOf[T], exclusive uint
 	if err := ops.clear(states); err != nil {
 		return nil, opError(op, err)
 	}
+	elements := typeName[T]()
+	if !isFloat[T]() {
+		elements = unsignedName[T]() // the bits of signed sums are the same
+	}
 	cfg := driver.LaunchConfig{Grid: driver.D1(int(max((d.n+scan.Tile-1)/scan.Tile, 1))), Block: driver.D1(scan.Threads)}
-	if err := ops.launch(scanSource, d.mem.Context(), kernelName{"scan_", unsignedName[T]()}, &cfg,
+	if err := ops.launch(scanSource, d.mem.Context(), kernelName{"scan_", elements}, &cfg,
 		out(&d), in(&s), u64(d.n), inOut(&states), u32(exclusive), u32(wide(d, s))); err != nil {
 		return nil, opError(op, err)
 	}
