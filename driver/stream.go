@@ -288,7 +288,8 @@ func (s *Stream) Record(e *Event) error {
 			return err
 		}
 	}
-	kernelfault.Raise(&e.seen, atomic.LoadUint32(&s.seen)) // already reported by a wait for s
+	// A wait for e need not report the faults that a wait for s has already reported.
+	kernelfault.Raise(&e.seen, atomic.LoadUint32(&s.seen))
 	err := s.self.CuEventRecord(e.raw, s.raw)
 	runtime.KeepAlive(e)
 	runtime.KeepAlive(s)

@@ -259,7 +259,8 @@ func (p *parser) opcode() *Opcode {
 	return op
 }
 
-// spaced appends modifiers that follow the opcode after spaces.
+// spaced returns the instruction name that begins with text and continues with the modifiers at the
+// current token. White space may precede each modifier.
 func (p *parser) spaced(text string) string {
 	parts := []string{text}
 	for p.at(tokDot) {

@@ -5,8 +5,8 @@ import "github.com/purecuda/cuda/ptx/gpu"
 // gauss contains the weights for distances from -5 to 5.
 var gauss = [11]float32{0.2096114, 0.3678794, 0.5697828, 0.7788008, 0.9394131, 1, 0.9394131, 0.7788008, 0.5697828, 0.3678794, 0.2096114}
 
-// Bilateral smooths a picture but preserves its edges. The weight of a neighbour decreases with its
-// distance. It also decreases with slope times the square of the difference in value.
+// Bilateral smooths an image but preserves its edges. The weight of a neighbouring pixel decreases
+// with its distance, and with slope times the square of the difference in value.
 //
 //gpu:kernel block=32x8 restrict=out,in
 func Bilateral(t gpu.Thread, out, in []float32, width, height int32, slope float32) {

@@ -2,7 +2,7 @@ package kernels
 
 import "github.com/purecuda/cuda/ptx/gpu"
 
-// DCT8x8 transforms the 8×8 blocks of a picture, whose width and height must be multiples of 8. A
+// DCT8x8 transforms the 8×8 blocks of an image, whose width and height must be multiples of 8. A
 // block of threads processes two rows of four 8×8 blocks. For each 8×8 block, eight threads
 // transform the rows and then the columns.
 //

@@ -2,9 +2,9 @@ package kernels
 
 import "github.com/purecuda/cuda/ptx/gpu"
 
-// Mandelbrot computes, for each point of a picture, the number of iterations until z leaves the
-// circle of radius 2. The first point is (left, top), and step is the distance between points. All
-// roundings are explicit, so that the counts do not depend on the compiler.
+// Mandelbrot computes, for each pixel of an image, the number of iterations until z leaves the
+// circle of radius 2. The first pixel is at (left, top), and step is the distance between pixels. All
+// roundings are explicit, so the counts do not depend on the compiler.
 //
 //gpu:kernel block=32x8 restrict=counts
 func Mandelbrot(t gpu.Thread, counts []int32, width, height int32, left, top, step float32, most int32) {

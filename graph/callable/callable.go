@@ -77,11 +77,11 @@ type Stats struct {
 	Calls        uint64 // calls enqueued
 	Eager        uint64 // calls that enqueued their operations directly
 	Replayed     uint64 // calls that launched a graph
-	Recorded     uint64 // runs of the function that recorded
+	Recorded     uint64 // recordings of the function
 	Updated      uint64 // recordings that led to an update of the graph
 	Failed       uint64 // recordings that failed, or whose graph was too different for an update
 	Instantiated uint64 // graphs instantiated, including after failed updates
-	GivenUp      uint64 // shapes that returned to eager calls
+	GivenUp      uint64 // shapes for which the Callable went back to eager calls
 	Evicted      uint64 // variants closed to make room for other variants
 	Variants     int    // current number of variants
 	MemoryBytes  uint64 // memory of the variants, on the device and page-locked; see WithMemory

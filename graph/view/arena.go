@@ -158,7 +158,7 @@ const (
 	svgChunk = "#c0392b"
 )
 
-// WriteArenaSVG draws the same information as [WriteArena], as an SVG picture with a legend. In a
+// WriteArenaSVG draws the same information as [WriteArena], as an SVG image with a legend. In a
 // browser, the size of a range appears when the pointer is over the range.
 func WriteArenaSVG(w io.Writer, r arena.Report) error {
 	if w == nil {

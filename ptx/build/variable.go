@@ -169,7 +169,8 @@ var byteConstants = func() (all [256]Operand) {
 // At returns the address operand [v+offset]. The offset is in bytes.
 func (v *Var) At(offset int64, rest ...Operand) Operand { return address{v, offset, rest} }
 
-// Plus returns the operand v+offset, an address as a value. The offset is in bytes.
+// Plus returns the operand v+offset, whose value is an address, for use in instructions such as mov
+// and in initializers. The offset is in bytes.
 func (v *Var) Plus(offset int64) Operand { return sum{v, offset} }
 
 // Generic returns the generic address of v, for use in an initializer.

@@ -211,7 +211,8 @@ func (k *kit) varied(m driver.MemoryOf[uint8]) {
 	}
 }
 
-// seen returns enough bytes of the memory, starting at byte skip, as elements of type T.
+// seen returns a view of the memory as elements of type T. The view starts at byte skip. Its size in
+// bytes is the constant enough.
 func seen[T kernels.Element](k *kit, m driver.MemoryOf[uint8], skip int) driver.View[T] {
 	k.Helper()
 	v, err := driver.ViewAs[T](m.All().View(skip, skip+enough))

@@ -93,7 +93,7 @@ func (c *caller) first(ctx context.Context, use func(output) error) {
 	c.wrong = c.s.wrong(c)
 }
 
-// loop calls until the window has ended.
+// loop makes calls until the window has ended.
 func (c *caller) loop(ctx context.Context, use func(output) error, w *window) {
 	for c.err == nil {
 		c.in[0]++ // makes the input of each call different

@@ -34,7 +34,7 @@ var Cases = []Case{
 	{"Philox", ByArithmetic, "random numbers by Philox4x32-10", "Random123", philox, []int{1 << 27, 1<<27 - 3}, []int{1024, 1027, 3}},
 	{"SHA256", ByArithmetic, "SHA-256 of short messages, one for each thread", "FIPS 180-4", sha, []int{1 << 21, 1<<21 - 1}, []int{128, 131, 3}},
 	{"FFT1024", ByArithmetic, "Fourier transforms of 1,024 complex numbers in shared memory, radix 4", "Stockham's algorithm, as in VkFFT", fft1024, []int{1 << 15, 1<<15 - 1}, []int{1, 2}},
-	{"DCT8x8", ByArithmetic, "cosine transforms of 8×8 blocks of a picture", "dct8x8 of cuda-samples", dct8x8, []int{8192, 8168}, []int{32, 56, 8}},
+	{"DCT8x8", ByArithmetic, "cosine transforms of 8×8 blocks of an image", "dct8x8 of cuda-samples", dct8x8, []int{8192, 8168}, []int{32, 56, 8}},
 	{"Bilateral", ByArithmetic, "bilateral filter of radius 5", "bilateralFilter of cuda-samples", bilateral, []int{2048, 2045}, []int{32, 37, 3}},
 	{"Attention", ByArithmetic, "causal attention with online softmax, heads of 64", "attention_forward_kernel2 of llm.c", attention, []int{2048, 2045}, []int{64, 77, 3}},
 	{"Sobol", ByArithmetic, "Sobol's quasirandom numbers", "SobolQRNG of cuda-samples", sobol, []int{1 << 20, 1<<20 - 5}, []int{256, 301, 3}},

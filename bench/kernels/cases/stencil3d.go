@@ -2,8 +2,8 @@ package cases
 
 import "github.com/purecuda/cuda/driver"
 
-// stencil3D has n×n×n points and a border of 4 points. The small sizes of the emulator have fewer
-// planes.
+// stencil3D has n×n×n points and a border of 4 points. The smaller grids used on the
+// emulator have only 5 planes.
 func stencil3D(m *Memory, n int) *Work {
 	const radius = 4
 	depth := n

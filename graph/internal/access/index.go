@@ -7,8 +7,8 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// Index contains the memory accesses of steps by address, and finds the steps that a new step must
-// run after.
+// Index keeps the memory accesses of steps, ordered by address. It finds the steps after which a new
+// step must run.
 type Index struct {
 	segments []segment // accesses without Rows, in ascending order, without overlaps
 	boxes    []StepAccess

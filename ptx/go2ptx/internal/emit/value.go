@@ -127,12 +127,14 @@ func (x *fn) compare(v *ir.Value) {
 	x.op("setp."+condNames[cond]+"."+types[a.Type.Kind], x.reg(v), x.operand(a), x.operand(b))
 }
 
-// lop3 emits a logical operation with three operands. If some of them are equal, other instructions
-// compute it, because ptxas 12.4 and 13.0 combine a lop3 with equal operands wrongly with a later and:
-// of lop3.b32 d, a, b, a, 0xb8; and.b32 d, d, a; they make a & ^b, but it is a.
+// lop3 emits a logical operation with three operands. If two operands are equal, it emits other
+// instructions, because ptxas 12.4 and 13.0 wrongly combine a lop3 that has equal operands with a
+// later and. For example, they compile lop3.b32 d, a, b, a, 0xb8; and.b32 d, d, a; to a & ^b, although
+// the result must be a.
 func (x *fn) lop3(v *ir.Value) {
 	a, b, c, table := resolve(v.Args[0]), resolve(v.Args[1]), resolve(v.Args[2]), v.Aux
-	// two is the table of the remaining operands p and q, with bit 2p+q.
+	// two is the truth table of the two distinct operands p and q. Bit 2p+q of two is the result for the
+	// bits p and q.
 	bit := func(i int) int64 { return table >> i & 1 }
 	var p, q *ir.Value
 	var two int64

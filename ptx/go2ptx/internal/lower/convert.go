@@ -234,8 +234,8 @@ func (f *frame) arrayPointer(n ast.Node, v val, s *types.Slice, to types.Type) l
 	if a.Len() == 0 || p.Op == ir.OpUndef {
 		return p
 	}
-	// The converted pointer must be aligned, the slice's own pointer need not. A separate value
-	// keeps them apart.
+	// The converted pointer must be aligned, but the slice's own pointer need not be, so the
+	// converted pointer is a separate value.
 	q := f.emit(ir.OpPtrAdd, p.Type, p, f.int(0))
 	f.nonnil[q] = true
 	f.vector[q] = true

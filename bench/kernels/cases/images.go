@@ -6,7 +6,7 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// dct8x8 transforms a picture of n×n points.
+// dct8x8 transforms an image of n×n pixels.
 func dct8x8(m *Memory, n int) *Work {
 	in := floats(source(n), n*n)
 	out, x := Out(m, make([]float32, n*n)), In(m, in)
@@ -40,7 +40,7 @@ func dct8x8(m *Memory, n int) *Work {
 	}
 }
 
-// bilateral smooths a picture of n×n points.
+// bilateral smooths an image of n×n pixels.
 func bilateral(m *Memory, n int) *Work {
 	in := floats(source(n), n*n)
 	const slope float32 = 0.5
