@@ -7,13 +7,15 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
-	"github.com/purecuda/cuda/internal/launchers"
+	"github.com/purecuda/cuda/ptx/kernels/internal/normsm90"
+	"github.com/purecuda/cuda/ptx/kernels/internal/softmaxsm90"
 )
 
 type device struct {
 	driver          weak.Pointer[driver.Driver]
 	ordinal         int
 	multiprocessors uint64
+	sharedMemory    uint64 // the most that a block can have, in bytes
 	major, minor    int
 }
 
@@ -32,11 +34,15 @@ func deviceOf(c *driver.Context) (*device, error) {
 	if err != nil {
 		return nil, err
 	}
+	shared, err := dev.Attribute(cu.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
+	if err != nil {
+		return nil, err
+	}
 	major, minor, err := dev.ComputeCapability()
 	if err != nil {
 		return nil, err
 	}
-	d := &device{weak.Make(dev.Driver()), dev.Ordinal(), uint64(n), major, minor}
+	d := &device{weak.Make(dev.Driver()), dev.Ordinal(), uint64(n), uint64(shared), major, minor}
 	latest.Store(d)
 	return d, nil
 }
@@ -55,21 +61,14 @@ type newer struct {
 	kernels      []string // names of the kernels, without the suffix
 }
 
-// rowsSm80 contains row kernels for compute capability 8.0. Only code that creates
-// operations of these kernels may refer to it. The linker keeps the file in every program
-// that contains such a reference.
-var rowsSm80 = &newer{
-	launchers.RowsSm80Module, 8, 0, "_sm80",
-	[]string{"softmax_bf16", "rmsnorm_bf16", "layernorm_bf16", "argmax_f16", "argmax_bf16"},
-}
-
 // softmaxSm90 and normSm90 use clusters of blocks for rows that are too long for a single
-// block.
+// block. Only code that creates operations of their kernels may refer to them. The linker keeps the
+// file in every program that contains such a reference.
 var (
-	softmaxSm90 = &newer{launchers.SoftmaxSm90Module, 9, 0, "_sm90", []string{"softmax_f32", "softmax_f16", "softmax_bf16"}}
+	softmaxSm90 = &newer{softmaxsm90.Module, 9, 0, "_sm90", []string{"softmax_f32", "softmax_half"}}
 	normSm90    = &newer{
-		launchers.NormSm90Module, 9, 0, "_sm90",
-		[]string{"rmsnorm_f32", "rmsnorm_f16", "rmsnorm_bf16", "layernorm_f32", "layernorm_f16", "layernorm_bf16"},
+		normsm90.Module, 9, 0, "_sm90",
+		[]string{"rmsnorm_f32", "rmsnorm_half", "layernorm_f32", "layernorm_half"},
 	}
 )
 

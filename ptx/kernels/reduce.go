@@ -4,10 +4,10 @@ import (
 	"slices"
 
 	"github.com/purecuda/cuda/driver"
-	"github.com/purecuda/cuda/internal/launchers"
+	"github.com/purecuda/cuda/ptx/kernels/internal/argmax"
+	"github.com/purecuda/cuda/ptx/kernels/internal/extreme"
+	"github.com/purecuda/cuda/ptx/kernels/internal/sum"
 )
-
-var sumSource = source(launchers.SumModule)
 
 // Accumulator lists the types in which Sum computes.
 type Accumulator interface {
@@ -47,8 +47,21 @@ func SumRows[S Accumulator, T Element](dst driver.MemoryOf[S], src Matrix[T], wo
 	if !slices.ContainsFunc(sums, name.is) {
 		return nil, opError("sum", invalid("there is no sum of %s in %s; these exist (sum_elements_sum): %v", typeName[T](), typeName[S](), sums))
 	}
-	r := reduction{sumSource, "sum", name, results(dst), src.operand("src"), work, nil, reused(again)}
-	return r.prepare()
+	name = kernelName{"sum_", sumName[T](), "_", sumName[S]()}
+	of := halfOf[T]()
+	if t := typeOf[T](); t == typeU32 || t == typeU64 {
+		of = u32(1)
+	}
+	r := reduction{sum.Module, "sum", name, results(dst), src.operand("src"), work, reused(again)}
+	return r.prepare(of)
+}
+
+// sumName is like floatName, but integers of the same size share their kernels.
+func sumName[T Element]() string {
+	if isFloat[T]() {
+		return floatName[T]()
+	}
+	return bitsName[T]()
 }
 
 func oneRow[T Element](m driver.MemoryOf[T]) Matrix[T] {
@@ -73,11 +86,6 @@ func results[T any](m driver.MemoryOf[T]) box {
 	return boxOf("dst", m, shape{layers: 1, rows: 1, cols: n, pitch: n})
 }
 
-var (
-	extremeSource = source(launchers.ExtremeModule)
-	argmaxSource  = source(launchers.ArgmaxModule)
-)
-
 // Ordered lists the types whose values can be compared by size.
 type Ordered interface {
 	float32 | F16 | BF16 | float64 | int32 | int64
@@ -95,8 +103,8 @@ func Max[T Ordered](dst, src driver.MemoryOf[T], work *Workspace, again ...*driv
 
 // MaxRows is like Max, but works on each row of a matrix. dst must have one element per row.
 func MaxRows[T Ordered](dst driver.MemoryOf[T], src Matrix[T], work *Workspace, again ...*driver.Launch) (*driver.Launch, error) {
-	r := reduction{extremeSource, "max", kernelName{"max_rows_", typeName[T]()}, results(dst), src.operand("src"), work, nil, reused(again)}
-	return r.prepare()
+	r := reduction{extreme.Module, "max", orderedName[T]("extreme_"), results(dst), src.operand("src"), work, reused(again)}
+	return r.prepare(halfOf[T](), u32(0))
 }
 
 // Min is like Max, but finds the smallest element. For an empty src, the result is the
@@ -107,8 +115,8 @@ func Min[T Ordered](dst, src driver.MemoryOf[T], work *Workspace, again ...*driv
 
 // MinRows is like Min, but works on each row of a matrix. dst must have one element per row.
 func MinRows[T Ordered](dst driver.MemoryOf[T], src Matrix[T], work *Workspace, again ...*driver.Launch) (*driver.Launch, error) {
-	r := reduction{extremeSource, "min", kernelName{"min_rows_", typeName[T]()}, results(dst), src.operand("src"), work, nil, reused(again)}
-	return r.prepare()
+	r := reduction{extreme.Module, "min", orderedName[T]("extreme_"), results(dst), src.operand("src"), work, reused(again)}
+	return r.prepare(halfOf[T](), u32(1))
 }
 
 // Argmax returns the operation that writes the index of the largest element of src to
@@ -123,25 +131,34 @@ func Argmax[T Ordered](dst driver.MemoryOf[int64], src driver.MemoryOf[T], work 
 // ArgmaxRows is like Argmax, but works on each row of a matrix. dst must have one element
 // per row. Each index is a column number.
 func ArgmaxRows[T Ordered](dst driver.MemoryOf[int64], src Matrix[T], work *Workspace, again ...*driver.Launch) (*driver.Launch, error) {
-	r := reduction{argmaxSource, "argmax", kernelName{"argmax_", typeName[T]()}, results(dst), src.operand("src"), work, rowsSm80, reused(again)}
-	return r.prepare()
+	r := reduction{argmax.Module, "argmax", orderedName[T]("argmax_"), results(dst), src.operand("src"), work, reused(again)}
+	return r.prepare(halfOf[T]())
 }
 
-// reduction is a launch of one of the kernels of reduce.cuh, with checked operands.
+// orderedName returns the name of a kernel that compares elements, with their type and the type in
+// which they are compared.
+func orderedName[T Ordered](op string) kernelName {
+	name := floatName[T]()
+	if name == "half" {
+		return kernelName{op, name, "_", "f32"}
+	}
+	return kernelName{op, name, "_", name}
+}
+
+// reduction is a launch of a reduction, with checked operands.
 type reduction struct {
 	source   source
 	op       string // name of the operation, for messages
 	kernel   kernelName
 	dst, src box
 	work     *Workspace
-	newer    *newer // file with variants for newer devices, or nil
 	again    *driver.Launch
 }
 
 // ahead is the number of packs that a reduction thread loads at a time.
 const ahead = 4
 
-func (r *reduction) prepare() (*driver.Launch, error) {
+func (r *reduction) prepare(more ...arg) (*driver.Launch, error) {
 	if err := r.check(); err != nil {
 		return nil, opError(r.op, err)
 	}
@@ -155,10 +172,6 @@ func (r *reduction) prepare() (*driver.Launch, error) {
 	if threads <= warp {
 		cfg = inTurns(cfg, n)
 	}
-	file, kernel, err := r.newer.orOlder(r.source, c, r.kernel)
-	if err != nil {
-		return nil, opError(r.op, err)
-	}
 	work := r.work.operand()
 	if work.err != nil {
 		return nil, opError(r.op, work.err)
@@ -167,10 +180,13 @@ func (r *reduction) prepare() (*driver.Launch, error) {
 	if !work.none {
 		shared = inOut(&work)
 	}
-	m := maker{file, c, kernel, r.again}
-	l, err := m.prepare(&cfg,
+	m := maker{r.source, c, r.kernel, r.again}
+	args := [9]arg{
 		out(&r.dst.operand), in(&r.src.operand), u64(uint64(r.src.rows)), u64(uint64(r.src.cols)), u64(uint64(r.src.pitch)),
-		u32(uint32(parts)), shared)
+		u32(uint32(parts)), shared,
+	}
+	n = 7 + uint64(copy(args[7:], more))
+	l, err := m.prepare(&cfg, args[:n]...)
 	if err != nil {
 		return nil, opError(r.op, err)
 	}

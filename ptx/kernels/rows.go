@@ -78,83 +78,89 @@ func inTurns(cfg driver.LaunchConfig, multiprocessors uint64) driver.LaunchConfi
 // turnsOf is the number of blocks per multiprocessor that inTurns launches.
 const turnsOf = 64
 
-// inRegisters is the number of elements of a row that a thread can keep in registers, if
-// rows consist of whole packs. inRegistersShort is the best number for very short rows
-// that do not consist of whole packs.
-const (
-	inRegisters      = 32
-	inRegistersShort = 8
-)
+// perThread is the number of elements of a row that a thread processes, unless there are more than
+// mostTeam threads can process.
+const perThread = 32
 
-// longEach is the number of long rows that each multiprocessor processes at a time. Long rows are
-// read twice. With fewer rows in progress, a larger part of each row stays in the cache. Therefore
-// longEach is only just large enough to keep the device busy.
+// longEach is the number of long rows that each multiprocessor processes at a time. Rows that are
+// not kept are read twice. With fewer rows in progress, a larger part of each row stays in the cache.
+// Therefore longEach is only just large enough to keep the device busy.
 const longEach = 2
 
-// rowwise is an operation that computes each row of dst from the same row of src. If a team can
-// hold its row, the row is read only once.
+// rowwise is an operation that computes each row of dst from the same row of src. If the shared
+// memory has room for a row, the row is read only once.
 type rowwise struct {
 	source   source
 	kernel   kernelName
 	dst, src box
 	columns  [2]operand // operands that have one element per column, if present
-	long     *newer     // variants for rows that are too long for one block
+	newer    *newer     // variants that use clusters
 	again    *driver.Launch
 }
 
 func (r *rowwise) prepare(args ...arg) (*driver.Launch, error) {
 	c, rows, cols := r.dst.mem.Context(), uint64(r.dst.rows), uint64(r.dst.cols)
-	if cols > inRegisters*mostTeam {
-		s, kernel, err := r.long.orOlder(r.source, c, r.kernel)
-		if err != nil {
-			return nil, err
-		}
-		if kernel != r.kernel {
-			m := maker{s, c, kernel, r.again}
-			l, err := r.prepareClusters(&m, args)
-			if l != nil || err != nil {
-				return l, err
-			}
-		}
-	}
-	s, kernel, err := rowsSm80.orOlder(r.source, c, r.kernel)
+	s, kernel, err := r.newer.orOlder(r.source, c, r.kernel)
 	if err != nil {
 		return nil, err
 	}
-	n, err := multiprocessors(c)
+	d, err := deviceOf(c)
 	if err != nil {
 		return nil, err
-	}
-	if cols > inRegisters*mostTeam {
-		rows = min(rows, longEach*n)
-	}
-	threads := r.team(cols)
-	cfg := deal(rows, threads)
-	if threads > fullBlock || threads <= 2 || r.short() {
-		cfg = inTurns(cfg, n)
 	}
 	m := maker{s, c, kernel, r.again}
+	if kernel != r.kernel && cols > perThread*mostTeam {
+		l, err := r.prepareClusters(&m, d, args)
+		if l != nil || err != nil {
+			return l, err
+		}
+	}
+	threads := r.team(cols)
+	kept := uint64(0)
+	if threads > warp {
+		kept = r.kept(d, cols)
+		if kept == 0 {
+			rows = min(rows, longEach*d.multiprocessors)
+		}
+	}
+	cfg := deal(rows, threads)
+	if threads <= warp {
+		kept = r.kept(d, cols) * uint64(cfg.Block.Y)
+	}
+	cfg.SharedMem = uint32(kept)
+	if threads > fullBlock || threads <= 2 || r.short() {
+		cfg = inTurns(cfg, d.multiprocessors)
+	}
 	return m.prepare(&cfg, args...)
 }
 
-// team returns the number of threads that share a row. Rows that do not consist of whole
-// packs are read twice unless they are short. The second read hits the L1 cache.
+// kept returns the number of bytes of shared memory that hold cols elements, or 0 if a block cannot
+// have so much.
+func (r *rowwise) kept(d *device, cols uint64) uint64 {
+	if n := cols / pack(r.src.size) * 16; n <= d.sharedMemory-sharedOfRows {
+		return n
+	}
+	return 0
+}
+
+// sharedOfRows is at least the amount of shared memory that kernels over rows use for other purposes.
+const sharedOfRows = 1024
+
+// team returns the number of threads that share a row.
 func (r *rowwise) team(cols uint64) int {
 	packs := 4 * pack(r.dst.size)
-	switch {
-	case r.packed() && cols <= packs*warp:
+	threads := team(cols, perThread, mostTeam)
+	if cols <= packs*warp {
 		// If a row fits in one cache line, each thread processes fewer elements, so that more
 		// threads read the line at the same time.
 		line := lineBytes / uint64(r.dst.size)
-		return max(team(cols, packs, warp), team(min(cols, line), packs/2, warp))
-	case r.packed():
-		return team(cols, inRegisters, mostTeam)
-	case r.dst.size == 4 && cols <= inRegistersShort*16:
-		return team(cols, inRegistersShort, warp)
-	case r.dst.size == 4 && cols <= 2*inRegistersShort*warp:
-		return team(cols, 2*inRegistersShort, warp)
+		threads = max(team(cols, packs, warp), team(min(cols, line), packs/2, warp))
 	}
-	return max(team((cols+packs)/(2*packs), 1, mostTeam), 2)
+	if !r.packed() {
+		// There can be almost two packs of single elements.
+		threads = max(threads, team(cols, 2, warp/4))
+	}
+	return threads
 }
 
 // lineBytes is the size of an L1 cache line in bytes.
@@ -165,29 +171,23 @@ func (r *rowwise) short() bool {
 	return r.packed() && uint64(r.dst.cols)*uint64(r.dst.size) <= lineBytes
 }
 
-// packed reports whether rows can be accessed in packs of 16 bytes. It must use the same condition
-// as the function packed in rows.cuh.
+// packed reports whether rows consist of packs of 16 bytes.
 func (r *rowwise) packed() bool {
 	for _, b := range [2]*box{&r.dst, &r.src} {
 		if n := int(pack(b.size)); b.addr%16 != 0 || b.pitch%n != 0 || b.cols%n != 0 {
 			return false
 		}
 	}
-	for i := range r.columns {
-		if r.columns[i].addr%16 != 0 { // an absent operand has address 0
-			return false
-		}
-	}
 	return true
 }
 
-// On devices with clusters, a cluster of up to mostCluster blocks shares a long row. Each
-// thread holds packsInRegisters packs, as in cluster.cuh. residentThreads is the number
-// of threads of these kernels that fit in the registers of a multiprocessor.
+// On devices with clusters, a cluster of up to mostCluster blocks shares a long row. Each thread
+// keeps packsOfThread packs. residentThreads is the number of threads of these kernels that fit in
+// the registers of a multiprocessor.
 const (
-	mostCluster      = 8
-	packsInRegisters = 8
-	residentThreads  = 1024
+	mostCluster     = 8
+	packsOfThread   = 8
+	residentThreads = 1024
 )
 
 // clusterTurns is the number of clusters to launch for each cluster that can run at a time. With
@@ -196,8 +196,8 @@ const clusterTurns = 16
 
 // prepareClusters is like prepare, but for rows that are too long for a block. It returns nil if
 // the device has no room for a cluster.
-func (r *rowwise) prepareClusters(m *maker, args []arg) (*driver.Launch, error) {
-	cfg, turns := r.cluster()
+func (r *rowwise) prepareClusters(m *maker, d *device, args []arg) (*driver.Launch, error) {
+	cfg, turns := r.cluster(d)
 	l, err := m.prepare(&cfg, args...)
 	if err != nil {
 		return nil, err
@@ -211,20 +211,26 @@ func (r *rowwise) prepareClusters(m *maker, args []arg) (*driver.Launch, error) 
 }
 
 // cluster returns a launch of one cluster, and the number of clusters to launch for each cluster
-// that can run at the same time. Rows that do not fit in registers are read twice, the second time
-// from the cache. The cache holds more of each row if fewer rows are in progress. For such rows,
-// only as many clusters are launched as can run at the same time, and each cluster does more work.
-func (r *rowwise) cluster() (cfg driver.LaunchConfig, turns int) {
-	each := packsInRegisters * pack(r.dst.size)
-	turns = clusterTurns
-	if !r.packed() || uint64(r.dst.cols) > mostCluster*mostTeam*each {
-		each, turns = 2*each, 1
+// that can run at the same time. Rows that are not kept are read twice, the second time from the
+// cache. The cache holds more of each row if fewer rows are in progress. For such rows, only as many
+// clusters are launched as can run at the same time, and each cluster does more work.
+func (r *rowwise) cluster(d *device) (cfg driver.LaunchConfig, turns int) {
+	each, cols := packsOfThread*pack(r.dst.size), uint64(r.dst.cols)
+	if cols > mostCluster*mostTeam*each {
+		each = 2 * each
 	}
-	blocks, threads := clusterFor(uint64(r.dst.cols), each)
+	blocks, threads := clusterFor(cols, each)
+	packs := cols / pack(r.dst.size)
+	kept := r.kept(d, (packs+uint64(blocks)-1)/uint64(blocks)*pack(r.dst.size))
+	turns = clusterTurns
+	if kept == 0 {
+		turns = 1
+	}
 	return driver.LaunchConfig{
-		Grid:    driver.D1(blocks),
-		Block:   driver.D1(threads),
-		Cluster: driver.D1(blocks),
+		Grid:      driver.D1(blocks),
+		Block:     driver.D1(threads),
+		Cluster:   driver.D1(blocks),
+		SharedMem: uint32(kept),
 	}, turns
 }
 

@@ -2,10 +2,9 @@ package kernels
 
 import (
 	"github.com/purecuda/cuda/driver"
-	"github.com/purecuda/cuda/internal/launchers"
+	"github.com/purecuda/cuda/ptx/kernels/internal/rows"
+	"github.com/purecuda/cuda/ptx/kernels/internal/softmax"
 )
-
-var softmaxSource = source(launchers.SoftmaxModule)
 
 // NetFloat lists the element types of the neural network kernels. The kernels compute in
 // float32.
@@ -23,21 +22,22 @@ type NetFloat interface {
 // contains NaN or +Inf, or only -Inf, becomes a row of NaNs. In other rows, an element of -Inf
 // becomes 0.
 //
-// Rows that begin and end at multiples of 16 bytes are read once if they have at most
-// 16,384 elements. From compute capability 9.0 on, which has clusters of blocks, the
-// limit is 131,072 elements, or 262,144 elements of 16 bits. Short rows of float32 are
-// read once on all devices. Other rows are read twice.
+// Rows are read once if the shared memory of a block can hold them, which is at least 12,288 elements
+// of float32. From compute capability 9.0 on, which has clusters of blocks, the limit is about 460,000
+// elements, or 920,000 elements of 16 bits. Other rows are read twice. If each row of dst has the same
+// alignment as that of src, modulo 16 bytes, rows of any length are read and written in packs of 16
+// bytes.
 //
 // Arguments: 0 dst, 1 src, 2 rows, 3 columns, 4 pitch of dst, 5 pitch of src (all
-// uint64), 6 scale (float32).
+// uint64), 6 scale (float32), 7 type of 16-bit elements (uint32). Do not change argument 7.
 func Softmax[T NetFloat](dst, src Matrix[T], scale float32, again ...*driver.Launch) (*driver.Launch, error) {
 	d, s := dst.operand("dst"), src.operand("src")
 	if err := sameRows(d, s); err != nil {
 		return nil, opError("softmax", err)
 	}
-	r := rowwise{softmaxSource, kernelName{"softmax_", typeName[T]()}, d, s, [2]operand{}, softmaxSm90, reused(again)}
+	r := rowwise{softmax.Module, kernelName{"softmax_", floatName[T]()}, d, s, [2]operand{}, softmaxSm90, reused(again)}
 	l, err := r.prepare(out(&d.operand), in(&s.operand),
-		u64(uint64(d.rows)), u64(uint64(d.cols)), u64(uint64(d.pitch)), u64(uint64(s.pitch)), f32(scale))
+		u64(uint64(d.rows)), u64(uint64(d.cols)), u64(uint64(d.pitch)), u64(uint64(s.pitch)), f32(scale), halfOf[T]())
 	if err != nil {
 		return nil, opError("softmax", err)
 	}
@@ -53,4 +53,21 @@ func sameRows(dst, src box) error {
 		return err
 	}
 	return boxInPlace(dst, src)
+}
+
+// floatName is like typeName, but the types of 16 bits share their kernels. The last argument names
+// the type: see halfOf.
+func floatName[T Element]() string {
+	if sizeOf[T]() == 2 {
+		return "half"
+	}
+	return typeName[T]()
+}
+
+// halfOf returns the argument that names the type of 16-bit elements, which other kernels ignore.
+func halfOf[T Element]() arg {
+	if typeOf[T]() == typeBF16 {
+		return u32(uint32(rows.BF16))
+	}
+	return u32(uint32(rows.F16))
 }

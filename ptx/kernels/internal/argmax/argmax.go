@@ -1,0 +1,26 @@
+// Package argmax contains the kernels of kernels.ArgmaxRows.
+package argmax
+
+import (
+	"github.com/purecuda/cuda/ptx/gpu"
+	"github.com/purecuda/cuda/ptx/kernels/internal/rows"
+)
+
+//go:generate go run github.com/purecuda/cuda/ptx/cmd/go2ptx -nobounds -module
+
+// The names of types in the names of kernels.
+type (
+	f32  = float32
+	f64  = float64
+	half = uint16
+	i32  = int32
+	i64  = int64
+)
+
+// argmax finds the largest element of type T, compared in type V.
+//
+//gpu:kernel maxblock=512 minblocks=2
+//gpu:instance f32,f32 half,f32 f64,f64 i32,i32 i64,i64
+func argmax[T rows.Element, V rows.Comparable](t gpu.Thread, dst, src, rowCount, cols, pitch uint64, parts uint32, work uint64, of rows.Half) {
+	rows.Argmax[T, V](t, rows.Reduction{Dst: dst, Src: src, Rows: rowCount, Cols: cols, Pitch: pitch, Parts: parts, Work: work}, of)
+}

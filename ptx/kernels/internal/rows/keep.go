@@ -1,0 +1,76 @@
+package rows
+
+import "github.com/purecuda/cuda/ptx/gpu"
+
+// twice is a row that a team reads twice. If the dynamic shared memory has room, the packs are kept
+// there in between. Each thread reads only packs that it has kept itself, so there is no barrier. The
+// single elements are few, and are read from the cache.
+type twice[T Float, M Team] struct {
+	parts
+	team M
+	half Half
+	room []uint32
+	keep bool
+	end  int // number of the pack after those that the thread has read in the first pass
+}
+
+// twiceOf returns a row of n elements. cols is the length of the longest row of the kernel.
+func twiceOf[T Float, M Team](t gpu.Thread, team M, half Half, row uint64, n, cols int) *twice[T, M] {
+	r := &twice[T, M]{parts: partsOf[T](row, n), team: team, half: half}
+	team.share(&r.parts)
+	size := shareOf(cols/perPack[T](), team.blocks()) * 4
+	room := gpu.DynamicShared[uint32](t)
+	r.keep = size*t.BlockDimY() <= len(room)
+	r.room = room[t.ThreadY()*size:]
+	return r
+}
+
+// forth calls one for each single element of the calling thread, and then do for each pack.
+func (r *twice[T, M]) forth(one func(x float32), do func(w *pack)) {
+	rank, size := r.team.rank(), r.team.size()
+	for i := rank; i < r.singles; i += size {
+		one(floatOf[T](r.half, r.row+uint64(r.single(i)*Size[T]())))
+	}
+	// The next pack is loaded before the current one is used.
+	packs := gpu.ViewAt[uint32](r.first, r.packs*4).Slice()
+	var w, next pack
+	k := rank
+	if k < r.packs {
+		w = *(*pack)(packs[k*4:])
+	}
+	for k < r.packs {
+		after := k + size
+		if after < r.packs {
+			next = *(*pack)(packs[after*4:])
+		}
+		if r.keep {
+			*(*pack)(r.room[k*4:]) = w
+		}
+		do(&w)
+		w = next
+		k = after
+	}
+	r.end = k
+}
+
+// back calls do for each pack, from the last to the first, and then one for each single element: if
+// the row was not kept, the caches hold what was read last. at is the number of bytes before the pack
+// or the element in the row.
+func (r *twice[T, M]) back(one func(x float32, at uint64), do func(w *pack, at uint64)) {
+	rank, size := r.team.rank(), r.team.size()
+	packs := gpu.ViewAt[uint32](r.first, r.packs*4).Slice()
+	begin := uint64(r.begin * Size[T]())
+	for k := r.end - size; k >= 0; k -= size {
+		var w pack
+		if r.keep {
+			w = *(*pack)(r.room[k*4:])
+		} else {
+			w = *(*pack)(packs[k*4:])
+		}
+		do(&w, begin+uint64(k*16))
+	}
+	for i := rank; i < r.singles; i += size {
+		at := uint64(r.single(i) * Size[T]())
+		one(floatOf[T](r.half, r.row+at), at)
+	}
+}

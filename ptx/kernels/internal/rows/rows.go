@@ -1,0 +1,205 @@
+// Package rows is for kernels that process the rows of a matrix.
+//
+// A team of threads shares a row. A row is divided into packs, which begin at multiples of 16 bytes,
+// and single elements before the first and after the last pack. Rows can therefore begin at any
+// element, and rows of odd lengths, each of which has another alignment, are read in the same way as
+// others.
+//
+// Kernels receive memory as addresses, because the same memory is accessed as elements and as packs.
+// Package kernels has checked the extents before a launch. The kernels are therefore compiled without
+// checks of indices and of alignment. In tests, the emulator finds accesses outside of buffers.
+package rows
+
+import (
+	"math"
+
+	"github.com/purecuda/cuda/ptx/gpu"
+	"github.com/purecuda/cuda/ptx/num"
+)
+
+// Element lists the element types of rows. The bits of uint16 are those of a Half.
+type Element interface {
+	int32 | int64 | uint16 | float32 | float64
+}
+
+// Float lists the element types of rows that are computed in float32.
+type Float interface{ uint16 | float32 }
+
+// Half is the last argument of kernels. It names the type of elements of 16 bits, which share their
+// kernels. Other kernels ignore it.
+type Half uint32
+
+// The types of 16 bits.
+const (
+	F16 Half = iota
+	BF16
+)
+
+// Size returns the size of T in bytes.
+func Size[T Element]() int {
+	var v T
+	switch any(v).(type) {
+	case uint16:
+		return 2
+	case int32, float32:
+		return 4
+	}
+	return 8
+}
+
+// perPack returns the number of elements of a pack.
+func perPack[T Element]() int { return 16 / Size[T]() }
+
+// pack holds the 16 bytes of a pack.
+type pack [4]uint32
+
+// parts is the division of a row of n elements: some single elements, packs, and more single
+// elements. A team may have a part of the packs.
+type parts struct {
+	row     uint64 // address of the row
+	first   uint64 // address of the team's first pack
+	packs   int    // number of the team's packs
+	begin   int    // index of the first element of the team's packs
+	singles int    // number of the team's single elements
+	head    int    // number of single elements before all packs
+	tail    int    // number of elements of all packs
+	perPack int    // number of elements of a pack
+}
+
+// partsOf divides a row of elements of type T.
+func partsOf[T Element](row uint64, n int) parts {
+	head := min(int(-row&15)/Size[T](), n)
+	packs := (n - head) / perPack[T]()
+	return parts{
+		row: row, first: row + uint64(head*Size[T]()), packs: packs, begin: head,
+		singles: n - packs*perPack[T](), head: head, tail: packs * perPack[T](), perPack: perPack[T](),
+	}
+}
+
+// single returns the index of single element i.
+func (p *parts) single(i int) int {
+	if i >= p.head {
+		i += p.tail
+	}
+	return i
+}
+
+// words returns the pack at an address.
+func words(at uint64) *pack { return (*pack)(gpu.ViewAt[uint32](at, 4).Slice()) }
+
+// value returns the element at an address.
+func value[T any](at uint64) *T { return gpu.ViewAt[T](at, 1).Ptr(0) }
+
+// floatOf returns the element at an address as a float32.
+func floatOf[T Float](h Half, at uint64) float32 {
+	if Size[T]() == 4 {
+		return *value[float32](at)
+	}
+	return halfOf(h, *value[uint16](at))
+}
+
+func halfOf(h Half, bits uint16) float32 {
+	if h == BF16 {
+		return math.Float32frombits(uint32(bits) << 16)
+	}
+	return num.F16FromBits(bits).Float32()
+}
+
+// setFloat rounds v to the type of the elements and stores it at an address.
+func setFloat[T Float](h Half, at uint64, v float32) {
+	switch {
+	case Size[T]() == 4:
+		*value[float32](at) = v
+	case h == BF16:
+		*value[uint16](at) = num.ToBF16(v).Bits()
+	default:
+		*value[uint16](at) = num.ToF16(v).Bits()
+	}
+}
+
+// floats returns the elements of a pack, of which there are perPack.
+func floats[T Float](h Half, w *pack) (v [8]float32) {
+	switch {
+	case Size[T]() == 4:
+		for i := range w {
+			v[i] = math.Float32frombits(w[i])
+		}
+	case h == BF16:
+		for i := range w {
+			v[2*i] = math.Float32frombits(w[i] << 16)
+			v[2*i+1] = math.Float32frombits(w[i] &^ 0xffff)
+		}
+	default:
+		for i := range w {
+			v[2*i] = num.F16FromBits(uint16(w[i])).Float32()
+			v[2*i+1] = num.F16FromBits(uint16(w[i] >> 16)).Float32()
+		}
+	}
+	return v
+}
+
+// packed rounds the elements of a pack. With pairs, it uses the instructions for two numbers of 16
+// bits, which require sm_80.
+func packed[T Float](h Half, pairs bool, v *[8]float32) (w pack) {
+	switch {
+	case Size[T]() == 4:
+		for i := range w {
+			w[i] = math.Float32bits(v[i])
+		}
+	case h == BF16:
+		for i := range w {
+			if pairs {
+				gpu.PurePTX("cvt.rn.bf16x2.f32 %0, %1, %2;", gpu.Out(&w[i]), gpu.In(v[2*i+1]), gpu.In(v[2*i]))
+			} else {
+				w[i] = uint32(num.ToBF16(v[2*i]).Bits()) | uint32(num.ToBF16(v[2*i+1]).Bits())<<16
+			}
+		}
+	default:
+		for i := range w {
+			if pairs {
+				gpu.PurePTX("cvt.rn.f16x2.f32 %0, %1, %2;", gpu.Out(&w[i]), gpu.In(v[2*i+1]), gpu.In(v[2*i]))
+			} else {
+				w[i] = uint32(num.ToF16(v[2*i]).Bits()) | uint32(num.ToF16(v[2*i+1]).Bits())<<16
+			}
+		}
+	}
+	return w
+}
+
+// loadAny returns a pack of elements of type T that may begin at any element.
+func loadAny[T Float](at uint64) (w pack) {
+	if at&15 == 0 {
+		return *words(at)
+	}
+	if Size[T]() == 4 {
+		v := gpu.ViewAt[uint32](at, 4).Slice()
+		for i := range w {
+			w[i] = v[i]
+		}
+		return w
+	}
+	v := gpu.ViewAt[uint16](at, 8).Slice()
+	for i := range w {
+		w[i] = uint32(v[2*i]) | uint32(v[2*i+1])<<16
+	}
+	return w
+}
+
+// storeAny stores a pack of elements of type T that may begin at any element.
+func storeAny[T Float](at uint64, w pack) {
+	switch {
+	case at&15 == 0:
+		*words(at) = w
+	case Size[T]() == 4:
+		v := gpu.ViewAt[uint32](at, 4).Slice()
+		for i := range w {
+			v[i] = w[i]
+		}
+	default:
+		v := gpu.ViewAt[uint16](at, 8).Slice()
+		for i := range w {
+			v[2*i] = uint16(w[i])
+			v[2*i+1] = uint16(w[i] >> 16)
+		}
+	}
+}

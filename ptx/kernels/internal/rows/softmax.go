@@ -1,0 +1,101 @@
+package rows
+
+import (
+	"math"
+
+	"github.com/purecuda/cuda/ptx/gpu"
+	"github.com/purecuda/cuda/ptx/gpu/math32"
+	"github.com/purecuda/cuda/ptx/num"
+)
+
+// Softmax sets each row of dst to the softmax of scale times the row of src: see kernels.Softmax.
+func Softmax[T Float](t gpu.Thread, dst, src, rows, cols, dstPitch, srcPitch uint64, scale float32, half Half) {
+	team := &Block{t}
+	eachRow(t, int(rows), int(cols), func(row, n int) {
+		softmax[T](t, team, dst+offset[T](row, dstPitch), src+offset[T](row, srcPitch), n, int(cols), scale, half)
+	})
+}
+
+// SoftmaxInClusters is Softmax for sm_90 and later. A cluster can share a row.
+func SoftmaxInClusters[T Float](t gpu.Thread, dst, src, rows, cols, dstPitch, srcPitch uint64, scale float32, half Half) {
+	team := &Cluster{Block: Block{t}}
+	eachRowOfClusters(team, int(rows), int(cols), func(row, n int) {
+		softmax[T](t, team, dst+offset[T](row, dstPitch), src+offset[T](row, srcPitch), n, int(cols), scale, half)
+	})
+}
+
+func softmax[T Float, M Team](t gpu.Thread, team M, dst, src uint64, n, cols int, scale float32, half Half) {
+	own := softened{most: -math32.Inf(1)}
+	r := twiceOf[T](t, team, half, src, n, cols)
+	r.forth(func(x float32) {
+		x = float32(x * scale)
+		own.raise(x)
+		own.sum += power[T](x - anchor(own.most))
+	}, func(w *pack) {
+		v := floats[T](half, w)
+		scaled[T](&v, scale)
+		m := v[0]
+		for i := 1; i < perPack[T](); i++ {
+			m = num.Max(m, v[i])
+		}
+		own.raise(m)
+		a := anchor(own.most)
+		s := power[T](v[0] - a)
+		for i := 1; i < perPack[T](); i++ {
+			s += power[T](v[i] - a)
+		}
+		own.sum += s
+	})
+	all := team.exchange(pair{own.most, own.sum}, pair{-math32.Inf(1), 0}, func(p pair) pair {
+		m := mostOfWarp(t, p[0])
+		return pair{m, sumOfWarp(t, float32(p[1]*math32.Exp(p[0]-anchor(m))))}
+	})
+	a, factor := anchor(all[0]), gpu.ApproxRcp(all[1])
+	r.back(func(x float32, at uint64) {
+		x = float32(x * scale)
+		setFloat[T](half, dst+at, power[T](x-a)*factor)
+	}, func(w *pack, at uint64) {
+		v := floats[T](half, w)
+		scaled[T](&v, scale)
+		for i := range perPack[T]() {
+			v[i] = power[T](v[i]-a) * factor
+		}
+		storeAny[T](dst+at, packed[T](half, team.pairs(), &v))
+	})
+}
+
+// scaled multiplies the elements of a pack. Products are rounded by themselves: the difference of a
+// product that is rounded and one that is not would differ from 0 where it must be 0.
+func scaled[T Float](v *[8]float32, scale float32) {
+	for i := range perPack[T]() {
+		v[i] = float32(v[i] * scale)
+	}
+}
+
+// softened is the largest of some products, and the sum of the powers of their differences to it.
+type softened struct{ most, sum float32 }
+
+// raise raises the largest product to m.
+func (s *softened) raise(m float32) {
+	if m > s.most {
+		s.sum *= math32.Exp(s.most - anchor(m))
+		s.most = m
+	}
+}
+
+// anchor returns what is subtracted from products of which the largest is given. A row of nothing but
+// -Inf has nothing to subtract.
+func anchor(most float32) float32 {
+	if most == -math32.Inf(1) {
+		return 0
+	}
+	return most
+}
+
+// power returns exp(x) for x <= 0. Types of 16 bits do not need its last bits.
+func power[T Float](x float32) float32 {
+	if Size[T]() == 4 {
+		return math32.Exp(x)
+	}
+	return gpu.ApproxExp2FTZ(float32(x * (1 / math.Ln2)))
+}

@@ -1,0 +1,21 @@
+// Package softmax contains the kernels of kernels.Softmax.
+package softmax
+
+import (
+	"github.com/purecuda/cuda/ptx/gpu"
+	"github.com/purecuda/cuda/ptx/kernels/internal/rows"
+)
+
+//go:generate go run github.com/purecuda/cuda/ptx/cmd/go2ptx -nobounds -module
+
+// The names of types in the names of kernels.
+type (
+	f32  = float32
+	half = uint16
+)
+
+//gpu:kernel maxblock=512 minblocks=2
+//gpu:instance f32 half
+func softmax[T rows.Float](t gpu.Thread, dst, src, rowCount, cols, dstPitch, srcPitch uint64, scale float32, of rows.Half) {
+	rows.Softmax[T](t, dst, src, rowCount, cols, dstPitch, srcPitch, scale, of)
+}
