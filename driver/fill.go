@@ -150,7 +150,7 @@ func (o *FillOp) refuse(s *Stream) error {
 	return checkStream(o, o.ctx, s)
 }
 
-// fillNow enqueues fills of the legacy stream with a value of any size. If the value repeats a
+// fillNow fills memory with a value of any size, in the legacy stream. If the value repeats a
 // unit, one fill suffices. Otherwise, each part of 4, 2 or 1 bytes of the value takes a 2D fill.
 func fillNow(d *Driver, s span, v []byte) error {
 	if unit, value, ok := repeating(v); ok {

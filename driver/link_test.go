@@ -62,7 +62,7 @@ var (
 	linkOther  = strings.Replace(linkFunc, ".param .b32 a)", ".param .b32 a, .param .b64 b)", 1)
 )
 
-// linked links the inputs, given as alternating names and texts, and loads the result.
+// linked links the inputs, given as alternating names and PTX sources, and loads the result.
 func linked(c *driver.Context, inputs []string, opts ...driver.JITOption) (*driver.Module, error) {
 	l, err := c.NewLinker(opts...)
 	if err != nil {

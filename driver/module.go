@@ -250,7 +250,7 @@ type embedded struct {
 	mods map[embeddedText]*Module
 }
 
-// embeddedText identifies a text by its name and address, because two packages may use the same
+// embeddedText identifies embedded PTX by its name and address, because two packages may use the same
 // name.
 type embeddedText struct {
 	name string

@@ -62,10 +62,10 @@ func newProgram(c *Context, kind string, img loadable) (*program, error) {
 }
 
 // longText is the smallest length in bytes at which readMeanwhile uses another goroutine. Loading a
-// text of this length takes longer than reading it, even if the driver has cached the code.
+// module of this length takes longer than reading its signatures, even if the driver has cached the code.
 const longText = 8 << 10
 
-// readMeanwhile sets sigs and needs from the PTX. It reads a long text in the background. The
+// readMeanwhile sets sigs and needs from the PTX. It reads long PTX in the background. The
 // loader must wait for p.text before it drops the image or uses sigs or needs.
 func (p *program) readMeanwhile(img loadable) {
 	if len(img.ptx()) < longText {
@@ -75,7 +75,7 @@ func (p *program) readMeanwhile(img loadable) {
 	p.text.Go(func() { p.sigs, p.needs = readPTX(img) })
 }
 
-// readSignatures reads the kernels' signatures. It does not validate the text, and it omits kernels
+// readSignatures reads the kernels' signatures. It does not validate the PTX, and it omits kernels
 // that it cannot parse.
 func readSignatures(img loadable) map[string]*ptx.Signature {
 	sigs, _ := readPTX(img)
@@ -292,7 +292,7 @@ func (l loadable) prints(dev Device) bool {
 	return err != nil || kernelfault.Prints(code)
 }
 
-// ptx returns the text without its NUL, or nil for binaries.
+// ptx returns the PTX without its NUL, or nil for binaries.
 func (l loadable) ptx() []byte {
 	if l.kind != image.PTX {
 		return nil
@@ -341,8 +341,8 @@ func textAt(p *byte) string {
 }
 
 // CanLoad checks whether the installed driver accepts PTX text for the context's device. It
-// compares the version and target in the PTX header and does not load the text. If the driver would
-// reject the text, the error is a [*ptx.UnmetError] with the reason and the remedy. It matches the
+// compares the version and target in the PTX header and does not load it. If the driver would
+// reject the PTX, the error is a [*ptx.UnmetError] with the reason and the remedy. It matches the
 // code that the driver would return. For a cubin or fat binary, CanLoad only makes the checks that
 // a load makes before it calls the driver. Loads do not call CanLoad, because a newer driver may
 // accept more. If the driver rejects a load, the error contains the same explanation.
@@ -367,7 +367,7 @@ func (c *Context) CanLoad(data []byte) error {
 	return nil
 }
 
-// imageNeeds reads the requirements in the header. It does not validate the text.
+// imageNeeds reads the requirements in the header. It does not validate the rest of the PTX.
 func imageNeeds(img loadable) ptx.Needs {
 	info, _ := ptx.Signatures(img.ptx())
 	return info.Needs()

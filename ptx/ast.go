@@ -2,13 +2,13 @@ package ptx
 
 import "math"
 
-// Pos is a position in the text: a 1-based line and a 1-based column in bytes. The zero
+// Pos is a position in PTX source: a 1-based line and a 1-based column in bytes. The zero
 // Pos means that a node has no position, because a program created it.
 type Pos struct {
 	Line, Col int32
 }
 
-// IsValid reports whether p is a position in a text.
+// IsValid reports whether p is a position in source. The zero Pos is not.
 func (p Pos) IsValid() bool { return p.Line > 0 }
 
 // Module is one PTX file.
@@ -17,7 +17,7 @@ func (p Pos) IsValid() bool { return p.Line > 0 }
 // backing array: replace them, but do not append to them or change their elements.
 type Module struct {
 	Name        string // name passed to Parse, for error messages
-	Source      string // the whole text; "" if a program created the tree
+	Source      string // the whole source; "" if a program created the tree
 	Version     Version
 	Targets     []string // arguments of .target: "sm_90a", "debug", "texmode_unified" ...
 	AddressSize int      // 32 or 64; 0 if not specified (the ISA then assumes 32)

@@ -24,7 +24,7 @@ func seed(f *testing.F) {
 }
 
 // FuzzParse checks three things: nothing panics, text that parses still parses after
-// printing, and Signatures finds the same kernels. Each text is tried as a module and as
+// printing, and Signatures finds the same kernels. Each input is tried as a module and as
 // a body.
 func FuzzParse(f *testing.F) {
 	seed(f)
@@ -103,7 +103,7 @@ func FuzzSignatures(f *testing.F) {
 }
 
 // FuzzRoundTrip maps each input byte to a word of the language, so that far more inputs
-// parse than with random text. If a text parses, printing and parsing it again must not
+// parse than with random bytes. If the input parses, printing and parsing it again must not
 // change the printed text.
 func FuzzRoundTrip(f *testing.F) {
 	for _, s := range ptxtest.Checklist() {
@@ -117,7 +117,7 @@ func FuzzRoundTrip(f *testing.F) {
 				ptxtest.RoundTrip(t, m)
 				continue
 			}
-			// The tree of an invalid text must be printable as well.
+			// The tree of invalid text must be printable as well.
 			printed := m.String()
 			_, _ = ptx.Parse("fuzz", []byte(printed))
 		}
@@ -157,7 +157,7 @@ func fromWords(codes []byte) string {
 	return b.String()
 }
 
-// inWords encodes a text in FuzzRoundTrip's input format. Unknown words become names.
+// inWords encodes PTX in FuzzRoundTrip's input format. Unknown words become names.
 func inWords(text string) []byte {
 	index := map[string]byte{}
 	for i, w := range words {

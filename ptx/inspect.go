@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Inspection describes a module from its text. It cannot report what the driver's
-// compiler generates from the text. Memory sizes are the declared sizes, without padding
+// Inspection describes a module from its PTX. It cannot report what the driver's
+// compiler generates from the PTX. Memory sizes are the declared sizes, without padding
 // for alignment.
 type Inspection struct {
 	Name         string // name passed to Parse
@@ -16,9 +16,9 @@ type Inspection struct {
 	Needs        Needs
 	Kernels      []FunctionInfo // entries with a body, in source order
 	Functions    []FunctionInfo // .func directives with a body
-	Variables    []VariableInfo // module-level variables that the text defines
-	Externs      []ExternInfo   // symbols that are declared but not defined in the text
-	Features     []FeatureInfo  // features of the text that this package recognizes
+	Variables    []VariableInfo // module-level variables that the module defines
+	Externs      []ExternInfo   // symbols that are declared but not defined in the module
+	Features     []FeatureInfo  // features of the module that this package recognizes
 	Global       int64          // size of all .global variables in bytes
 	Const        int64          // size of all .const variables in bytes
 	Instructions int
@@ -67,7 +67,7 @@ type ExternInfo struct {
 	Builtin  bool  // provided by the driver, such as vprintf and malloc
 }
 
-// FeatureInfo is a notable feature of the text, for example one that not every device
+// FeatureInfo is a notable feature that a module uses, for example one that not every device
 // supports.
 type FeatureInfo struct {
 	Name   string // for example "tensor cores (mma)"

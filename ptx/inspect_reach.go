@@ -17,7 +17,7 @@ func (x *inspector) reach() {
 }
 
 // visit computes root's stack after the stacks of its callees. It keeps a list of active
-// calls instead of recursing, because a call chain can be as long as the text.
+// calls instead of recursing, because a call chain can be as long as the module.
 func (x *inspector) visit(root *functionNotes) {
 	type frame struct {
 		n    *functionNotes

@@ -18,7 +18,7 @@ type token struct {
 	start, end int
 }
 
-// lexer splits the text into tokens on demand. After next, off is just past the current token, so
+// lexer splits the source into tokens on demand. After next, off is just past the current token, so
 // the parser can examine the bytes that follow. It reads dotted suffixes (ld.global, %tid.x) and
 // two-byte operators in this way.
 type lexer struct {

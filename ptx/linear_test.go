@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// bar is the maximum time for one KiB of any text, on a machine that parses ordinary text at
+// bar is the maximum time for one KiB of any module, on a machine that parses ordinary modules at
 // usualSpeed.
 const (
 	bar        = 100 * time.Microsecond
@@ -18,7 +18,7 @@ const (
 	slack      = 2 * raceSlack         // allows for other work on the machine
 )
 
-// Parse and Signatures must take linear time. Half a megabyte of each text then takes
+// Parse and Signatures must take linear time. Half a megabyte of any input then takes
 // milliseconds, instead of many minutes in quadratic time. The limit allows for slow
 // machines and the race detector.
 func TestTimeIsLinear(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 // runs it. They come from .version and .target. [Module.Needs] and [ModuleInfo.Needs]
 // return them, and [Needs.Check] compares them with a driver and a device.
 type Needs struct {
-	Version     Version // zero if the text has no .version
+	Version     Version // zero if the module has no .version
 	Target      Target  // the most demanding architecture; not valid if .target names none
 	AddressSize int     // 32 or 64; 0 if not specified, in which case drivers assume their own size
 	unknown     string  // a target that begins with sm_ but is not an architecture
@@ -35,7 +35,7 @@ func needs(v Version, targets []string, addressSize int) Needs {
 	return n
 }
 
-// Driver returns the CUDA version of the oldest driver that accepts the text, in
+// Driver returns the CUDA version of the oldest driver that accepts the PTX, in
 // cuDriverGetVersion's format: 12040 for 12.4. The second result is false for a PTX
 // version unknown to this package.
 func (n Needs) Driver() (cuda int, known bool) { return n.Version.CUDA() }
@@ -78,7 +78,7 @@ func (e *UnmetError) Error() string {
 	return e.Problem + ": " + e.Advice
 }
 
-// Check reports whether a driver can compile the text for a device. cuda is the driver's CUDA
+// Check reports whether a driver can compile the PTX for a device. cuda is the driver's CUDA
 // version in cuDriverGetVersion's format (13000 for 13.0). major and minor are the device's compute
 // capability. Check returns nil or an [*UnmetError]. A CUDA version of 0 skips the check of the
 // driver, and a capability of 0.0 skips the check of the device.
@@ -138,7 +138,7 @@ func (n Needs) tooNew(cuda int, newest Version) *UnmetError {
 	}
 }
 
-// checkPair checks that the text's PTX version includes its target. Each PTX version has its own
+// checkPair checks that the module's PTX version includes its target. Each PTX version has its own
 // list of targets. A driver may be more lenient and accept a target with an older .version.
 func (n Needs) checkPair(cuda, _ int) *UnmetError {
 	since, ok := n.Target.Since()

@@ -34,7 +34,7 @@ func (p *parser) functionHeader(f *Function) {
 	}
 }
 
-// beforeNext reports whether the next token starts a declaration or ends the text. The prototype of
+// beforeNext reports whether the next token starts a declaration or ends the source. The prototype of
 // a .func may lack a ";", because compilers up to CUDA 3.0 did not write it.
 func (p *parser) beforeNext() bool {
 	return p.at(tokEOF) || p.tok.kind == tokDot && p.declares() && p.word() != "pragma"

@@ -114,8 +114,8 @@ func (p *parser) targets(what string, ranges bool) []string {
 	return out
 }
 
-// labelRange appends prefix0, prefix1 ... A label takes at least two bytes of the text, so more
-// labels than half the bytes of the text are an error. Without this limit, a few bytes could create
+// labelRange appends prefix0, prefix1 ... A label takes at least two bytes of source, so more
+// labels than half the bytes of the source are an error. Without this limit, a few bytes could create
 // millions of names.
 func (p *parser) labelRange(out []string, prefix string) []string {
 	p.next()

@@ -6,7 +6,7 @@ import (
 )
 
 // maxDepth limits the nesting of scopes, braces and parentheses. Compiler output stays far below
-// it. Without a limit, a text that consists only of "{" would exhaust the stack.
+// it. Without a limit, source that consists only of "{" would exhaust the stack.
 const maxDepth = 200
 
 // Parse parses PTX text. Error messages contain name. Like the driver, Parse ends the
@@ -187,7 +187,7 @@ func (p *parser) enter() bool {
 func (p *parser) leave() { p.depth-- }
 
 // recovering ends the error state and restores the token that failed. After a fatal error, it moves
-// to the end of the text and returns false.
+// to the end of the source and returns false.
 func (p *parser) recovering() bool {
 	p.failed = false
 	p.tok.kind = p.stop

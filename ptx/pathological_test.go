@@ -2,7 +2,7 @@ package ptx_test
 
 import "strings"
 
-// pathological returns texts of about n bytes that are hard for a careless parser. On some texts,
+// pathological returns modules of about n bytes that are hard for a careless parser. For some modules,
 // such a parser would need quadratic time or a deep stack. Others have the most nodes per byte that
 // the syntax allows.
 func pathological(n int) map[string]string {

@@ -30,7 +30,7 @@ type Param struct {
 	PtrAlign int   // alignment of the memory that a ParamPointer points to; 0 if not specified
 }
 
-// ParamKind classifies a parameter as far as the text shows its kind. Compilers declare most
+// ParamKind classifies a parameter as far as the PTX shows its kind. Compilers declare most
 // pointers as plain .u64 or .b64.
 type ParamKind uint8
 

@@ -9,7 +9,7 @@ import (
 )
 
 // collector returns a Batcher without replicas, for batches of two calls, and a worker that was
-// woken for a call that waits.
+// woken for a waiting call.
 func collector(t *testing.T) (*Batcher[int, int], *worker[int, int]) {
 	t.Helper()
 	b := new(Batcher[int, int])

@@ -1,5 +1,5 @@
 // Package kernelfault receives kernel faults: failed checks that compiled kernels record instead of
-// trapping. It also makes the driver print the text of kernels. Package driver uses it for every module
+// trapping. It also makes the driver print the output of kernels. Package driver uses it for every module
 // that it loads and for every wait.
 //
 // # Protocol

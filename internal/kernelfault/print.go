@@ -13,8 +13,8 @@ import (
 // Prints reports whether PTX or machine code mentions vprintf, and therefore may print text.
 func Prints(code []byte) bool { return bytes.Contains(code, []byte("vprintf")) }
 
-// printer makes the driver print the text of kernels, which the driver keeps in a buffer on the
-// device. Driver 580 prints that text in cuCtxSynchronize, in cuEventSynchronize, and in
+// printer makes the driver print the output of kernels, which the driver keeps in a buffer on the
+// device. Driver 580 prints that output in cuCtxSynchronize, in cuEventSynchronize, and in
 // cuStreamSynchronize of any stream. Waits poll instead of calling these functions, so the printer
 // synchronizes a stream of its own, in which nothing runs. It is a non-blocking stream, so it does
 // not wait for other work.
@@ -26,7 +26,7 @@ type printer struct {
 	closed bool
 }
 
-// If a loaded module may print, Print prints the text of kernels that have ended, and returns true.
+// If a loaded module may print, Print prints the output of kernels that have ended, and returns true.
 // Otherwise it does nothing. It passes errors to note instead of returning them, because the work
 // that was waited for has succeeded.
 func (s *State) Print() bool {

@@ -220,7 +220,7 @@ func TestEveryLoadFindsText(t *testing.T) {
 	}
 }
 
-// When a context is closed, it must print the text of its embedded modules before it unloads them,
+// When a context is closed, it must print the output of its embedded modules before it unloads them,
 // and must destroy the stream.
 func TestClosedContextPrints(t *testing.T) {
 	of := &calls{}

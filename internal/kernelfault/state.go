@@ -109,7 +109,7 @@ func (s *State) Raised(n uint32) bool {
 // After returns all faults except the first n as one error, or nil if there are none. Unless seen
 // is nil, it raises *seen to the number of faults so far. The caller must retain the context.
 //
-// Every wait calls After when its work is done, so After also prints the text of kernels.
+// Every wait calls After when its work is done, so After also prints the output of kernels.
 func (s *State) After(n uint32, seen *uint32) error {
 	if s.printer.modules.Load() != 0 {
 		s.Print()

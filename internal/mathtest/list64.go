@@ -12,7 +12,7 @@ import (
 type Unary64 struct {
 	Name string
 	F    func(float64) float64
-	// Std is right where its result is a NaN, infinite or zero.
+	// Std is the standard library's function. A NaN, an infinity or a zero that it returns is correct.
 	Std   func(float64) float64
 	Exact func(*big.Float) *big.Float // nil if Std is always right
 	// Bound is the documented error bound in ulps.

@@ -42,7 +42,7 @@ func FuzzCompile(f *testing.F) {
 	})
 }
 
-// compileWithin compiles a text and fails the test if that takes too much time or memory.
+// compileWithin compiles Go source and fails the test if that takes too much time or memory.
 func compileWithin(t *testing.T, text string) (out *go2ptx.Output, err error) {
 	t.Helper()
 	done := make(chan bool)

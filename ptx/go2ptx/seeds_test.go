@@ -45,7 +45,7 @@ func seeds(f testing.TB) (texts []string) {
 	return append(texts, languageKernels(f)...)
 }
 
-// languageKernels returns one text for each kernel of package language.
+// languageKernels returns one file for each kernel of package language.
 func languageKernels(f testing.TB) (texts []string) {
 	f.Helper()
 	names, err := fs.Glob(kernels.Source, "*.go")
@@ -54,7 +54,7 @@ func languageKernels(f testing.TB) (texts []string) {
 	}
 	fset := token.NewFileSet()
 	decls := map[string][]ast.Decl{}
-	var all []byte // all texts, concatenated as the positions require
+	var all []byte // all files, concatenated as the positions require
 	for _, name := range names {
 		data, err := kernels.Source.ReadFile(name)
 		if err != nil {
@@ -86,7 +86,7 @@ func languageKernels(f testing.TB) (texts []string) {
 	return texts
 }
 
-// kernelsOf returns one text for each function in a file. The text contains the function, the
+// kernelsOf returns one source for each function in a file. The source contains the function, the
 // declarations it uses, and a kernel that calls it.
 func kernelsOf(f testing.TB, data []byte) (texts []string) {
 	f.Helper()

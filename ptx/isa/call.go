@@ -33,7 +33,7 @@ func callRule(c *checker, _ *Form, _ *match, in *ptx.Instr) string {
 	return ""
 }
 
-// unknownCallee marks a call whose signature the text does not contain.
+// unknownCallee marks a call whose signature the module does not contain.
 const unknownCallee = "-"
 
 // variadic reports whether a call with the given number of arguments omits the last parameter. Only

@@ -12,9 +12,9 @@ import (
 // functions that are never called. It returns nil or an error of type [Errors].
 func Check(m *ptx.Module) error { return check(m, 0) }
 
-// CheckFor is like Check, but for text that will be compiled for an architecture such as "sm_86".
+// CheckFor is like Check, but for PTX that will be compiled for an architecture such as "sm_86".
 // The architecture limits the bytes of .shared variables per kernel. All other rules follow the
-// .version and .target of the text.
+// .version and .target of the module.
 func CheckFor(m *ptx.Module, arch string) error {
 	t, _ := ptx.ParseTarget(arch)
 	return check(m, 10*t.Major+t.Minor)
@@ -93,7 +93,7 @@ func newText(v ptx.Version, targets []string) text {
 	return t
 }
 
-// unknownPossible reports whether the text may use features that the table lacks: its version is
+// unknownPossible reports whether the module may use features that the table lacks: its version is
 // newer than knownVersion, and its target is newer than knownTarget or unknown.
 func (t *text) unknownPossible() bool {
 	return t.version > knownVersion && (t.target > knownTarget || t.name == "")

@@ -64,7 +64,7 @@ func (c *checker) header(f *ptx.Function) {
 	}
 }
 
-// manyParameterBytes is the maximum size of a kernel's parameters if the text's version and target
+// manyParameterBytes is the maximum size of a kernel's parameters if the module's version and target
 // meet manyParameters.
 const manyParameterBytes = 32764
 

@@ -5,10 +5,10 @@
 // reject, with the line and the correct form. [Legal] checks one instruction, for
 // programs that generate PTX. [Forms] lists the rules.
 //
-// The rules depend on the text's own .version and .target, never on a device. For
-// example, vote without .sync is valid in a text for sm_60, but not in PTX 6.4 for sm_70.
-// The rules are complete for texts that ptxas from CUDA 12.4 accepts (PTX 8.4). For later
-// versions they cover the features available up to sm_90a. In a text for a newer target,
+// The rules depend on the module's own .version and .target, never on a device. For
+// example, vote without .sync is valid in a module for sm_60, but not in PTX 6.4 for sm_70.
+// The rules are complete for modules that ptxas from CUDA 12.4 accepts (PTX 8.4). For later
+// versions they cover the features available up to sm_90a. In a module for a newer target,
 // Check accepts an instruction that matches no rule, because the rules may lack it.
 //
 // PTX ISA, "Instruction Set": https://docs.nvidia.com/cuda/parallel-thread-execution/

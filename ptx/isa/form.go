@@ -49,7 +49,7 @@ type need struct {
 
 func (n need) zero() bool { return n == need{} }
 
-// met reports whether a text with that version and target may use the feature. If own is set, the
+// met reports whether a module with that version and target may use the feature. If own is set, the
 // feature belongs to an architecture-specific target such as sm_90a. It then requires that target
 // or any target with a higher number.
 func (n need) met(t *text) bool {

@@ -228,7 +228,7 @@ func (m *match) each(op *ptx.Opcode, visit func(c *choice)) {
 	}
 }
 
-// met reports whether the text meets the requirements of the form and of every choice that the
+// met reports whether the module meets the requirements of the form and of every choice that the
 // opcode uses.
 func (m *match) met(t *text, op *ptx.Opcode) bool {
 	ok := m.form.need.met(t)
@@ -236,7 +236,7 @@ func (m *match) met(t *text, op *ptx.Opcode) bool {
 	return ok
 }
 
-// needs describes one requirement that the version or target of the text does not meet.
+// needs describes one requirement that the version or target of the module does not meet.
 func (m *match) needs(t *text, op *ptx.Opcode) string {
 	what, n := op.Text, m.form.need
 	if n.met(t) {

@@ -18,7 +18,7 @@ const (
 	floatAsInt         // a floating-point constant for an integer type
 	intAsFloat         // an integer constant for a floating-point type
 	special            // a special register, which only a few instructions can read
-	specialLate        // a special register newer than the text's version or target
+	specialLate        // a special register newer than the module's version or target
 	readOnly           // a special register as a destination
 	negated            // -r or !p where negation is not allowed
 	sinkHere           // _ where a value is read or a result must be stored

@@ -125,7 +125,7 @@ func TestWhatIsRefused(t *testing.T) {
 	}
 }
 
-// Check must apply the rules for the .version and .target of the text.
+// Check must apply the rules for the .version and .target of the module.
 func TestTheTextsOwnHeaderCounts(t *testing.T) {
 	for _, c := range []struct {
 		version, target, line string
@@ -253,7 +253,7 @@ func TestMovesOfVectors(t *testing.T) {
 }
 
 // The .shared limit of a kernel must depend on the architecture passed to CheckFor, not
-// on the .target of the text.
+// on the .target of the module.
 func TestSharedMemoryFollowsTheArchitecture(t *testing.T) {
 	text := func(header string, bytes int) *ptx.Module {
 		m, err := ptx.Parse("t", fmt.Appendf(nil, "%s\n.shared .b8 s[%d];\n.entry k() { .reg .b32 %%r; mov.u32 %%r, s; ret; }", header, bytes))
@@ -319,7 +319,7 @@ func TestOperandsOfBarrierOperations(t *testing.T) {
 	}
 }
 
-// Check must reject each special register in a text for an older version or target.
+// Check must reject each special register in a module for an older version or target.
 func TestSpecialRegistersNeedAVersion(t *testing.T) {
 	for _, c := range []struct{ version, target, line, says string }{
 		{"1.2", "sm_13", "mov.u32 %u1, %laneid;", "%laneid, which needs PTX 1.3; the text is PTX 1.2 for sm_13"},

@@ -71,7 +71,7 @@ func specialType(o *ptx.Reg) ptx.Type {
 }
 
 // specialNeeds maps special registers to the version and target that introduced them, unless they
-// have always existed. Ptxas up to CUDA 12.4 rejects such a register in an older text.
+// have always existed. Ptxas up to CUDA 12.4 rejects such a register in a module for an older version or target.
 var specialNeeds = map[string]need{
 	"%laneid": {version: 13}, "%warpid": {version: 13}, "%smid": {version: 13},
 	"%nwarpid": {version: 20, target: 20}, "%nsmid": {version: 20, target: 20},
@@ -105,7 +105,7 @@ func specialNeed(name string) need {
 	return specialNeeds[name]
 }
 
-// lateSpecial returns the name of a special register in the operand that is newer than the text's
+// lateSpecial returns the name of a special register in the operand that is newer than the module's
 // version or target, or "".
 func (c *checker) lateSpecial(o ptx.Operand) string {
 	switch o := o.(type) {

@@ -12,10 +12,10 @@ type Program struct {
 	// Name identifies the source in messages, such as "saxpy.cu". "" means "program.cu".
 	// The file itself is not read, but its folder is searched for headers.
 	Name string
-	// Source is the text. Declare kernels extern "C" if you want to find them by their
+	// Source is the CUDA C++ source. Declare kernels extern "C" if you want to find them by their
 	// plain names.
 	Source string
-	// Headers maps names in #include to header texts.
+	// Headers maps names in #include to the contents of the headers.
 	Headers map[string]string
 	// IncludePaths lists folders to search for headers. Compiler.CUDAIncludes returns the
 	// folders of CUDA's own headers, such as cuda_fp16.h.
@@ -33,7 +33,7 @@ type Program struct {
 
 // Result is compiled code. The caller owns it.
 type Result struct {
-	// PTX is the text, without a trailing NUL.
+	// PTX is the generated PTX, without a trailing NUL.
 	PTX []byte
 	// Cubin is code for one architecture. It is nil unless Program.Arch is a real
 	// architecture.

@@ -56,7 +56,7 @@ var (
 	splices = strings.NewReplacer("\\\r\n", "", "\\\n", "")
 )
 
-// text adds the headers that a text in the given folder includes.
+// text adds the headers that source in the given folder includes.
 func (s *scan) text(folder, text string) {
 	if strings.Contains(text, "\\\n") || strings.Contains(text, "\\\r\n") {
 		text = splices.Replace(text)

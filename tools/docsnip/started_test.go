@@ -93,7 +93,7 @@ func TestKernelsInGoCanBeFollowed(t *testing.T) {
 		"above.go:23: uninitialized read: atomic access of 8 bytes", "Alloc does not clear it, use Fill or AllocFrom")
 }
 
-// mistake replaces a part of a file, runs the test, which must print the texts, and restores the
+// mistake replaces a part of a file, runs the test, which must print the strings in want, and restores the
 // file.
 func (r *reader) mistake(file, old, text, test string, want ...string) {
 	r.t.Helper()

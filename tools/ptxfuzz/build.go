@@ -45,7 +45,7 @@ func newBuilder(c build.Config, halfs bool) *builder {
 	}
 }
 
-// operand returns the operand that the text in PTX denotes, built with package build.
+// operand returns the operand that the PTX in text denotes, built with package build.
 func (b *builder) operand(s string) build.Operand {
 	switch {
 	case s[0] == '{':
@@ -262,7 +262,7 @@ func knownHeaders(assemblers []*assembler) []textHeader {
 	return out
 }
 
-// headerOf returns the version and target in a text.
+// headerOf returns the version and target in the header of a module.
 func headerOf(text string) (version, target string) {
 	for line := range strings.Lines(text) {
 		if s, ok := strings.CutPrefix(line, ".version "); ok {

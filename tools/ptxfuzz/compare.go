@@ -18,7 +18,7 @@ import (
 // crashed is the verdict of ptxas if ptxas itself crashed.
 const crashed = "ptxas crashed"
 
-// verdict holds the reasons for which the library and ptxas reject an instruction or a text.
+// verdict holds the reasons for which the library and ptxas reject an instruction or a module.
 type verdict struct {
 	family string
 	what   string
@@ -92,10 +92,10 @@ func percent(n, of int) float64 {
 }
 
 // macroLines exceeds every line number in the compiler's own macros. Errors inside a macro have
-// line numbers of the macro, so line numbers above macroLines belong to the text.
+// line numbers of the macro, so line numbers above macroLines belong to the module.
 const macroLines = 5000
 
-// batch is the number of instructions per text.
+// batch is the number of instructions per module.
 const batch = 90
 
 // instructions returns the verdicts on each instruction. It assembles all instructions in one
@@ -180,7 +180,7 @@ func (a *assembler) judge(dir, target, head string, lines []string, tail string)
 	return theirs, ask(open)
 }
 
-// ours returns the library's reason for rejecting a text, or "" if it accepts the text.
+// ours returns the library's reason for rejecting a module, or "" if it accepts the module.
 func ours(text string) string {
 	m, err := ptx.Parse("", []byte(text))
 	if err == nil {
@@ -298,7 +298,7 @@ func matches(only, name string) bool {
 }
 
 // newestFor returns the oldest assembler that accepts the given version, or nil. Newer assemblers
-// may have dropped features that the text uses.
+// may have dropped features that the module uses.
 func newestFor(list []*assembler, version string) *assembler {
 	v := parseVersion(version)
 	for _, a := range list {
@@ -309,7 +309,7 @@ func newestFor(list []*assembler, version string) *assembler {
 	return nil
 }
 
-// parseVersion parses a version such as 8.4. It returns 0.0 for any other text.
+// parseVersion parses a version such as 8.4. It returns 0.0 for any other string.
 func parseVersion(s string) ptx.Version {
 	major, minor, _ := strings.Cut(s, ".")
 	return ptx.Version{Major: atoi(major), Minor: atoi(minor)}

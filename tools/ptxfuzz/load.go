@@ -33,9 +33,9 @@ func newMachine() (*machine, error) {
 
 func (m *machine) close() error { return errors.Join(m.ctx.Close(), m.d.Close()) }
 
-// load returns why the emulator rejects a text, or "" if it loads the text. If the text needs a
+// load returns why the emulator rejects a module, or "" if it loads the module. If the module needs a
 // feature that the emulator lacks, unsupported is true, and the reason says nothing about the
-// validity of the text.
+// validity of the module.
 func (m *machine) load(text string) (why string, unsupported bool) {
 	mod, err := m.ctx.LoadModule([]byte(text))
 	switch {

@@ -16,7 +16,7 @@ import (
 	"github.com/purecuda/cuda/ptx/isa"
 )
 
-// base is a text that ptxas accepts. It has one kernel with instructions of a family.
+// base is a module that ptxas accepts. It has one kernel with instructions of a family.
 type base struct {
 	name, text, target string
 	places             []int // indices of the instructions that belong to the family
@@ -25,8 +25,8 @@ type base struct {
 // maxBase limits the number of instructions in a base, because ptxas compiles every mutant.
 const maxBase = 250
 
-// bases returns the project's kernels as separate texts, grouped by the families of their
-// instructions. If raise is set, older texts get that .version.
+// bases returns the project's kernels as separate modules, grouped by the families of their
+// instructions. If raise is set, older modules get that .version.
 func bases(root string, newest ptx.Version, raise string) (map[string][]base, error) {
 	out := map[string][]base{}
 	add := func(name, text string) {
@@ -38,7 +38,7 @@ func bases(root string, newest ptx.Version, raise string) (map[string][]base, er
 			m.Version = v
 			text = m.String()
 		}
-		if isa.Check(m) != nil { // the text needs a newer assembler, or became invalid when its version was raised
+		if isa.Check(m) != nil { // the module needs a newer assembler, or became invalid when its version was raised
 			return
 		}
 		places := map[string][]int{}
@@ -258,7 +258,7 @@ func one(assemblers []*assembler, gpu *machine, dir string, m mutant) (verdict, 
 			v.theirs = "refused"
 		}
 		if strings.Contains(v.theirs, "Unresolved extern") || strings.Contains(v.theirs, "too much") && !strings.Contains(v.theirs, "shared") {
-			v.theirs = crashed // limits of a GPU and symbols that are linked later are not errors in the text
+			v.theirs = crashed // limits of a GPU and symbols that are linked later are not errors in the module
 			return v, false, nil
 		}
 	}
@@ -273,7 +273,7 @@ func one(assemblers []*assembler, gpu *machine, dir string, m mutant) (verdict, 
 }
 
 // within prints a report. It returns an error if the library accepts more than 1 % of the invalid
-// texts or rejects more than 1 % of the valid texts.
+// modules or rejects more than 1 % of the valid modules.
 func within(all []verdict, examples int) error {
 	accepted, refused, valid, invalid := report(all, examples)
 	if 100*accepted > invalid || 100*refused > valid {

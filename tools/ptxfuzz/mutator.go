@@ -192,7 +192,7 @@ func (u *mutator) declaration() string {
 }
 
 // tooOld reports whether the version is too old for the target. Drivers and ptx.Module.Needs reject
-// such a text, but ptxas accepts it.
+// such a module, but ptxas accepts it.
 func (u *mutator) tooOld() bool {
 	since, ok := u.m.Needs().Target.Since()
 	return ok && !u.m.Version.AtLeast(since.Major, since.Minor)
@@ -232,7 +232,7 @@ func (u *mutator) statements(visit func(ptx.Stmt)) {
 	}
 }
 
-// some returns an instruction of the text, which identifies the text in reports.
+// some returns an instruction of the module, which identifies the module in reports.
 func (u *mutator) some() string {
 	out := ""
 	instructions(u.m, func(in *ptx.Instr) {

@@ -52,7 +52,7 @@ func newAssembler(path string) (*assembler, error) {
 // takes reports whether the assembler accepts a PTX version.
 func (a *assembler) takes(v ptx.Version) bool { return a.newest.AtLeast(v.Major, v.Minor) }
 
-// arch returns the architecture to compile for: the text's target if the assembler supports
+// arch returns the architecture to compile for: the module's target if the assembler supports
 // it, and otherwise the oldest supported one.
 func (a *assembler) arch(target string) string {
 	t, ok := ptx.ParseTarget(target)
@@ -64,7 +64,7 @@ func (a *assembler) arch(target string) string {
 
 var message = regexp.MustCompile(`line (\d+); (?:error|fatal)\s*: (.*)`)
 
-// result is ptxas's verdict on a text.
+// result is ptxas's verdict on a module.
 type result struct {
 	ok    bool
 	lines map[int]string // errors, by line number
@@ -86,7 +86,7 @@ func (r result) first() string {
 }
 
 // errCrash means that a signal ended ptxas, as happens with some invalid instructions. It is not a
-// verdict on the text.
+// verdict on the module.
 var errCrash = errors.New("ptxas crashed")
 
 func (a *assembler) assemble(dir, text, arch string, flags ...string) (result, error) {

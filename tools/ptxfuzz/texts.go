@@ -26,7 +26,7 @@ func texts(assemblers []*assembler, examples int, roots []string) error {
 			for i, text := range textsOf(path) {
 				v := verdict{family: filepath.Base(root), what: fmt.Sprintf("%s#%d", path, i), ours: ours(text)}
 				a := newestFor(assemblers, header(text, ".version"))
-				if a == nil { // the text is newer than every assembler, so ptxas has no verdict
+				if a == nil { // the module is newer than every assembler, so ptxas has no verdict
 					unasked++
 				} else {
 					r, err := a.assemble(dir, text, a.arch(targetOf(text)), "-O0")
@@ -69,7 +69,7 @@ func textsOf(path string) []string {
 	case ".go":
 		var out []string
 		for _, m := range ptxConstant.FindAllStringSubmatch(string(b), -1) {
-			if !strings.Contains(m[1], "%%") { // a text with %% is a format for fmt.Sprintf, not PTX
+			if !strings.Contains(m[1], "%%") { // a string with %% is a format for fmt.Sprintf, not PTX
 				out = append(out, m[1])
 			}
 		}

@@ -98,7 +98,7 @@ func TestDriverOrReason(t *testing.T) {
 	}
 }
 
-// said collects the texts of errors.
+// said collects the messages of errors.
 type said struct {
 	*testing.T
 	strings.Builder
@@ -112,7 +112,7 @@ func (s *said) about(call string, err error) {
 	fmt.Fprintf(s, "%s\n    %v\n", call, err)
 }
 
-// as compares the collected texts with a file whose contents the guide shows. With -update, it
+// as compares the collected messages with a file whose contents the guide shows. With -update, it
 // writes the file instead.
 func (s *said) as(file, want string) {
 	s.Helper()

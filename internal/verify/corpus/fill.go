@@ -38,7 +38,7 @@ func (f Fill) check() error {
 	return nil
 }
 
-// bytes returns the initial contents of the argument's buffer. seed may be any text, from which
+// bytes returns the initial contents of the argument's buffer. seed may be any string, from which
 // random contents are derived.
 func (a *Arg) bytes(seed string) []byte {
 	b := make([]byte, a.Count*a.Type.Size)

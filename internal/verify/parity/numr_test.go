@@ -240,8 +240,8 @@ func TestNumrCopyBesideCompute(t *testing.T) {
 	})
 }
 
-// copyBeside orders the two streams with an explicit event or, if helper is set, with the method
-// that creates one.
+// copyBeside copies in one stream while work runs in another. It orders the streams with an explicit
+// event or, if helper is set, with After, which creates an event itself.
 func (k *kit) copyBeside(helper bool) {
 	k.Helper()
 	a, b, host, ready, side := k.memory(1), k.memory(1), k.host(), k.event(), k.stream()

@@ -39,7 +39,7 @@ func TestLoadForSteps(t *testing.T) {
 	}
 }
 
-// Loading and unloading a text must take a number of steps proportional to the text's length.
+// Loading and unloading a module must take a number of steps proportional to the length of its PTX.
 // Loading includes parsing, checking, compiling and layout. A step is one executed statement of
 // this module, counted by Go's coverage, so the test does not depend on a clock.
 func TestLoadTakesLinearSteps(t *testing.T) {

@@ -8,10 +8,10 @@ import (
 	"github.com/purecuda/cuda/driver/image"
 )
 
-// Source is one PTX text of an image, with its name.
+// Source is one piece of PTX source in an image, with its name.
 type Source struct{ Name, Text string }
 
-// plainSource wraps a text that was loaded directly. Its name is the name that ptxas would use.
+// plainSource wraps PTX that was loaded directly. Its name is the name that ptxas would use.
 func plainSource(text string) []Source { return []Source{{"ptx input", text}} }
 
 // Image is device code as a load function receives it: an address, and the length if the call

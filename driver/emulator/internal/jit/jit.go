@@ -65,7 +65,7 @@ func parseAll(sources []Source) ([]*ptx.Module, result, error) {
 	return trees, success, nil
 }
 
-// parsePTX parses a PTX text. If the text is invalid, it also returns the result code that a driver
+// parsePTX parses PTX. If the PTX is invalid, it also returns the result code that a driver
 // would return.
 func parsePTX(name, source string) (*ptx.Module, result, error) {
 	if !strings.Contains(source, ".version") {

@@ -53,7 +53,7 @@ func section(b []byte, name, kind, at, size int) {
 }
 
 // linkedSources returns the sources in an image that writeImage wrote, or nil for any other cubin.
-// The layout must be exactly that of writeImage: header, names, texts and section table, in this
+// The layout must be exactly that of writeImage: header, names, sources and section table, in this
 // order. linkedSources reads only the bytes between the end of the header and the end of the
 // section table.
 func linkedSources(image Image) []Source {

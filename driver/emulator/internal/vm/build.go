@@ -9,11 +9,11 @@ import (
 // A kernel's program contains the kernel and all functions that it may reach, because each kernel
 // lays out shared memory differently. If many kernels share many functions, compiling all programs
 // would take quadratic time. Loading therefore compiles programs only as long as the total work
-// stays proportional to the length of the text. Each remaining program is compiled when it is first
+// stays proportional to the length of the PTX. Each remaining program is compiled when it is first
 // needed. For such a program, loading only checks those functions that have not been checked for
 // another kernel.
 
-// Loading lowers at most eagerTimes*n + eagerLeast statements for a text of n statements.
+// Loading lowers at most eagerTimes*n + eagerLeast statements for a module of n statements.
 const (
 	eagerTimes = 4
 	eagerLeast = 1 << 14

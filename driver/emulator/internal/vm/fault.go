@@ -217,7 +217,7 @@ func (p *program) pcOf(in *inst, otherwise int32) int32 {
 	return otherwise
 }
 
-// sourceLine returns line n of a text, without surrounding space.
+// sourceLine returns line n of text, without surrounding space.
 func sourceLine(text string, n int) string {
 	for ; n > 1; n-- {
 		i := strings.IndexByte(text, '\n')

@@ -15,7 +15,7 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx"
 )
 
-// kinds lists the kernels of testdata/kinds.go with the texts of their faults.
+// kinds lists the kernels of testdata/kinds.go with the messages of their faults.
 var kinds = []struct {
 	kernel string
 	text   func(a, b int64) string

@@ -194,7 +194,7 @@ func (g *gen) nilOrShared() {
 	g.tell(t, x)
 }
 
-// texts indexes and slices constant strings.
+// texts generates code that indexes and slices constant strings.
 func (g *gen) texts() {
 	g.use("index and slice of a string")
 	s, v := g.fresh("s"), g.fresh("v")
