@@ -250,7 +250,7 @@ func (g *gen) shift(a string, t typ, depth int) string {
 
 // bits returns a call of a function of math/bits.
 func (g *gen) bits(t typ, a string) string {
-	f := pick(g, []string{"LeadingZeros", "TrailingZeros", "OnesCount", "Len", "Reverse", "ReverseBytes", "RotateLeft"})
+	f := pick(g, []string{"LeadingZeros", "TrailingZeros", "OnesCount", "Len", "Reverse", "ReverseBytes", "ReverseBytes", "RotateLeft"})
 	width := pick(g, []string{"8", "16", "32", "64"})
 	if f == "ReverseBytes" && width == "8" {
 		width = "32"

@@ -41,6 +41,7 @@ type array struct {
 	elem  typ
 	len   int // 0 for a slice, whose length is len(name)
 	fixed bool
+	short bool // whether slices of it may exceed its capacity
 }
 
 type gen struct {
@@ -113,8 +114,8 @@ func (g *gen) kernel() {
 	g.indent = 1
 	g.vars = []variable{{"p.A", "int32", true}, {"p.B", "uint16", true}, {"p.C", "int8", true}, {"p.D", "uint64", true}, {"p.F", "float32", true},
 		{"p.G", "float64", true}, {"p.R.U", "uint8", true}, {"p.R.V", "int64", true}, {"n", "int", true}, {"m", "uint32", true}, {"x", "float32", true}, {"y", "float64", true}}
-	g.arrays = []array{{"ii", "int32", 0, true}, {"il", "int64", 0, true}, {"ib", "uint8", 0, true}, {"is", "int16", 0, true}, {"fs", "float32", 0, true},
-		{"fd", "float64", 0, true}, {"p.Q", "int16", 3, true}, {"primes", "uint16", 12, true}, {"waves", "float32", 6, true}}
+	g.arrays = []array{{"ii", "int32", 0, true, false}, {"il", "int64", 0, true, false}, {"ib", "uint8", 0, true, false}, {"is", "int16", 0, true, false}, {"fs", "float32", 0, true, false},
+		{"fd", "float64", 0, true, false}, {"p.Q", "int16", 3, true, false}, {"primes", "uint16", 12, true, false}, {"waves", "float32", 6, true, false}}
 	g.line("g := t.GlobalX()")
 	g.line("r := t.ThreadX()")
 	g.line("_ = r")

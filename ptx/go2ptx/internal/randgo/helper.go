@@ -18,7 +18,7 @@ func (g *gen) functions() {
 	for range g.n(3) {
 		h := helper{name: g.fresh(g.name + "h"), result: g.anyType()}
 		var params []string
-		g.vars, g.arrays = nil, []array{{"primes", "uint16", 12, true}, {"waves", "float32", 6, true}}
+		g.vars, g.arrays = nil, []array{{"primes", "uint16", 12, true, false}, {"waves", "float32", 6, true, false}}
 		for i := range 1 + g.n(4) {
 			v := variable{name: g.fresh("v"), t: g.anyType()}
 			if i == 0 {
@@ -31,7 +31,7 @@ func (g *gen) functions() {
 		if g.chance(40) {
 			h.slice = pick(g, []typ{"int32", "int64", "uint8", "int16", "float32", "float64"})
 			params = append(params, "s []"+string(h.slice))
-			g.arrays = append(g.arrays, array{"s", h.slice, 0, true})
+			g.arrays = append(g.arrays, array{"s", h.slice, 0, true, false})
 		}
 		g.body.Reset()
 		g.budget, g.indent = 12, 0
@@ -66,7 +66,7 @@ func (g *gen) helperCall(t typ, depth int) (string, bool) {
 	if h.slice != "" {
 		name := ""
 		for _, a := range g.arrays {
-			if a.elem == h.slice && a.len == 0 {
+			if a.elem == h.slice && a.len == 0 && !a.short {
 				name = a.name
 			}
 		}

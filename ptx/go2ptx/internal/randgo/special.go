@@ -214,7 +214,7 @@ func (g *gen) room(bytes int) bool {
 }
 
 func (g *gen) vector() {
-	in := pick(g, []array{{"ii", "int32", 4, true}, {"fs", "float32", 4, true}, {"il", "int64", 2, true}, {"fd", "float64", 2, true}, {"is", "int16", 4, true}, {"ii", "int32", 2, true}})
+	in := pick(g, []array{{"ii", "int32", 4, true, false}, {"fs", "float32", 4, true, false}, {"il", "int64", 2, true, false}, {"fd", "float64", 2, true, false}, {"is", "int16", 4, true, false}, {"ii", "int32", 2, true, false}})
 	v := g.fresh("a")
 	if g.chance(40) || !g.room(4*64*8) {
 		g.use("vector load")
@@ -371,7 +371,7 @@ func (g *gen) views() {
 		s := g.fresh("s")
 		g.line("%s := w.V.Slice()[%s&31:]", s, g.index())
 		g.line("_ = %s", s)
-		g.arrays = append(g.arrays, array{s, "int32", 0, true})
+		g.arrays = append(g.arrays, array{s, "int32", 0, true, false})
 	case 2:
 		g.use("view of a matrix")
 		g.line("%s := w.M.At(int(uint(%s)%%%d), int(uint(%s)%%%d)) - float64(w.B)", v, g.index(), Rows, g.index(), Cols)
@@ -380,7 +380,7 @@ func (g *gen) views() {
 		g.use("row of a matrix")
 		g.line("%s := w.M.Row(int(uint(%s)%%%d))", v, g.index(), Rows)
 		g.line("_ = %s", v)
-		g.arrays = append(g.arrays, array{v, "float64", 0, true})
+		g.arrays = append(g.arrays, array{v, "float64", 0, true, true})
 	}
 }
 

@@ -409,7 +409,7 @@ func (g *gen) pointer() {
 
 func (g *gen) slices() {
 	a := pick(g, g.arrays)
-	if a.fixed && a.len > 0 {
+	if a.fixed && a.len > 0 || a.short {
 		g.localArray()
 		return
 	}
@@ -418,7 +418,7 @@ func (g *gen) slices() {
 		g.use("slice of an array")
 		low := g.n(a.len)
 		g.line("%s := %s[%d:]", s, a.name, low)
-		g.arrays = append(g.arrays, array{s, a.elem, 0, a.fixed})
+		g.arrays = append(g.arrays, array{s, a.elem, 0, a.fixed, a.len-low < 16})
 		g.line("_ = %s", s)
 		return
 	}
@@ -429,7 +429,7 @@ func (g *gen) slices() {
 		g.line("%s = %s[:1+len(%s)]", s, s, s)
 	}
 	g.line("_ = %s", s)
-	g.arrays = append(g.arrays, array{s, a.elem, 0, a.fixed})
+	g.arrays = append(g.arrays, array{s, a.elem, 0, a.fixed, false})
 }
 
 func (g *gen) results() {
