@@ -62,6 +62,8 @@ func TestRemovedChecks(t *testing.T) {
 		"if i < len(x) { for a := range min(4, len(x)-i) { x[i+a] = 1 } }",
 		"if i < len(x) { v := x[i:]; v[0] = 1; _ = v[:1] }",
 		"if i < len(x) { j := max(i-1, 0); x[j] = 1 }",
+		"if k := uint32(n); k != 0 && i < len(x) { x[i] = float32(uint32(m) % k) }",
+		"if i < len(x) { if n == 0 { x[i] = 0 } else { x[i] = float32(m / n) } }",
 		"var j int; if m > 0 { j = i } else { j = 0 }; if i < len(x) { x[j] = 1 }",
 	} {
 		if n, left := checksOf(t, "\t"+body); n > 0 {

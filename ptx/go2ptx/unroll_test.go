@@ -23,19 +23,20 @@ func compileBody(t *testing.T, body string) *go2ptx.Output {
 // registers.
 func TestUnrolledLoops(t *testing.T) {
 	for body, stores := range map[string]int{
-		"for i := range 5 { x[i] = 1 }":                                                                    5,
-		"for i := 0; i < 128; i++ { x[i] = 1 }":                                                            128,
-		"for i := 7; i >= 0; i -= 2 { x[i] = 1 }":                                                          4,
-		"for d := 16; d > 0; d /= 2 { x[d] = 1 }":                                                          5,
-		"for i := range 4 { for j := range 3 { x[4*i+j] = 1 } }":                                           12,
-		"for i := range 0 { x[i] = 1 }; x[0] = 1":                                                          1,
-		"for i := 0; i < 3; i++ { t.Sync(); x[i] = gpu.ShuffleXor(t, float32(i), 1) }":                     3,
-		"var a [4]float32; for i := range a { a[i] = float32(i * n) }; for i := range a { x[i] = a[3-i] }": 4,
-		"for i := 0; ; i++ { x[i] = 1; if i == 4 { break } }":                                              5,
-		"for i := 0; ; i++ { if n > i { x[i] = 1 }; if i == 2 { break }; x[i+9] = 2 }":                     5,
-		"i, s := 0, 0; for { s += n; if i >= 3 { break }; i++ }; x[i] = float32(s)":                        1,
-		"i := 0; for ; i < 6; i++ { x[i] = 1 }; x[i] = 2":                                                  7,
-		"for i := range 3 { if n > i { x[i] = 1 } else { x[i] = 2 } }":                                     6,
+		"for i := range 5 { x[i] = 1 }":                                                                      5,
+		"for i := 0; i < 128; i++ { x[i] = 1 }":                                                              128,
+		"for i := 7; i >= 0; i -= 2 { x[i] = 1 }":                                                            4,
+		"for d := 16; d > 0; d /= 2 { x[d] = 1 }":                                                            5,
+		"for i := range 4 { for j := range 3 { x[4*i+j] = 1 } }":                                             12,
+		"for i := range 0 { x[i] = 1 }; x[0] = 1":                                                            1,
+		"for i := 0; i < 3; i++ { t.Sync(); x[i] = gpu.ShuffleXor(t, float32(i), 1) }":                       3,
+		"var a [4]float32; for i := range a { a[i] = float32(i * n) }; for i := range a { x[i] = a[3-i] }":   4,
+		"for i := 0; ; i++ { x[i] = 1; if i == 4 { break } }":                                                5,
+		"for i := 0; ; i++ { if n > i { x[i] = 1 }; if i == 2 { break }; x[i+9] = 2 }":                       5,
+		"i, s := 0, 0; for { s += n; if i >= 3 { break }; i++ }; x[i] = float32(s)":                          1,
+		"i := 0; for ; i < 6; i++ { x[i] = 1 }; x[i] = 2":                                                    7,
+		"v := float32(n); switch n { case 1: v = 5; case 2: v = 6; case 3: }; for i := range 4 { x[i] = v }": 4,
+		"for i := range 3 { if n > i { x[i] = 1 } else { x[i] = 2 } }":                                       6,
 	} {
 		out := compileBody(t, "\t"+body)
 		if n := strings.Count(string(out.PTX), "st.global.f32"); n != stores {

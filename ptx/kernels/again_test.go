@@ -91,8 +91,8 @@ func TestEveryKernelHasAnOperation(t *testing.T) {
 			}
 		}
 	}
-	if count < 300 {
-		t.Errorf("only %d kernels were found", count)
+	if count == 0 {
+		t.Error("no kernels were found")
 	}
 }
 

@@ -2,29 +2,32 @@ package kernels
 
 import (
 	"github.com/purecuda/cuda/driver"
-	"github.com/purecuda/cuda/internal/launchers"
+	"github.com/purecuda/cuda/ptx/kernels/internal/arith"
 )
 
-// arithSource returns the PTX file for a type. It is a function and not a table, because the linker
-// would keep every file of a table, even in a program that uses only some of the files.
-func arithSource(typ string) source {
-	switch typ {
-	case "f16":
-		return launchers.ArithF16Module
-	case "bf16":
-		return launchers.ArithBF16Module
-	case "f32":
-		return launchers.ArithF32Module
-	case "i32":
-		return launchers.ArithI32Module
-	case "u32":
-		return launchers.ArithU32Module
-	case "i64":
-		return launchers.ArithI64Module
-	case "u64":
-		return launchers.ArithU64Module
+// arithKernel returns the kernel for a type, and the bit that selects the type among those of the
+// kernel.
+func arithKernel[T Number](form string) (kernel kernelName, second uint32) {
+	class := ""
+	switch typeOf[T]() {
+	case typeI32:
+		class = "w32"
+	case typeU32:
+		class, second = "w32", arith.Second
+	case typeI64:
+		class = "w64"
+	case typeU64:
+		class, second = "w64", arith.Second
+	case typeF16:
+		class = "half"
+	case typeBF16:
+		class, second = "half", arith.Second
+	case typeF32:
+		class = "f32"
+	case typeF64:
+		class = "f64"
 	}
-	return launchers.ArithF64Module
+	return kernelName{form, class}, second
 }
 
 // Number lists the types that support arithmetic.
@@ -45,47 +48,47 @@ type Number interface {
 // Arguments: 0 dst, 1 number of elements (uint64), 2 a, 3 b, 4 number of elements of b
 // (uint64). It reads a and b and writes dst.
 func Add[T Number](dst, a, b driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
-	return binary("add", again, dst, a, b)
+	return binary("add", arith.Add, again, dst, a, b)
 }
 
 // Sub returns the operation dst[i] = a[i] - b[i]. It takes the same operands and arguments as
 // [Add].
 func Sub[T Number](dst, a, b driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
-	return binary("sub", again, dst, a, b)
+	return binary("sub", arith.Sub, again, dst, a, b)
 }
 
 // Mul returns the operation dst[i] = a[i] · b[i]. It takes the same operands and arguments as
 // [Add].
 func Mul[T Number](dst, a, b driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
-	return binary("mul", again, dst, a, b)
+	return binary("mul", arith.Mul, again, dst, a, b)
 }
 
 // Div returns the operation dst[i] = a[i] / b[i]. It takes the same operands and arguments as
 // [Add].
 func Div[T Number](dst, a, b driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
-	return binary("div", again, dst, a, b)
+	return binary("div", arith.Div, again, dst, a, b)
 }
 
 // Maximum returns the operation that sets dst[i] to the larger of a[i] and b[i]. If one
 // of the two is NaN, the result is the other. It takes the same operands and arguments as [Add].
 func Maximum[T Number](dst, a, b driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
-	return binary("max", again, dst, a, b)
+	return binary("max", arith.Max, again, dst, a, b)
 }
 
 // Minimum returns the operation that sets dst[i] to the smaller of a[i] and b[i]. If one
 // of the two is NaN, the result is the other. It takes the same operands and arguments as [Add].
 func Minimum[T Number](dst, a, b driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
-	return binary("min", again, dst, a, b)
+	return binary("min", arith.Min, again, dst, a, b)
 }
 
-func binary[T Number](name string, again []*driver.Launch, dst, a, b driver.MemoryOf[T]) (*driver.Launch, error) {
+func binary[T Number](name string, op uint32, again []*driver.Launch, dst, a, b driver.MemoryOf[T]) (*driver.Launch, error) {
 	d, x, y := operandOf("dst", dst), operandOf("a", a), operandOf("b", b)
 	if err := repeats(d, x, y); err != nil {
 		return nil, opError(name, err)
 	}
-	t := typeName[T]()
-	m := maker{arithSource(t), d.mem.Context(), kernelName{name, "_", t}, reused(again)}
-	l, err := m.elementwise(d.n, pack(d.size), out(&d), u64(d.n), in(&x), in(&y), u64(y.n))
+	kernel, second := arithKernel[T]("binary_")
+	m := maker{arith.Module, d.mem.Context(), kernel, reused(again)}
+	l, err := m.elementwise(d.n, pack(d.size), out(&d), u64(d.n), in(&x), in(&y), u64(y.n), u32(op|second))
 	if err != nil {
 		return nil, opError(name, err)
 	}
@@ -117,59 +120,59 @@ func repeats(dst, a, b operand) error {
 //
 // Arguments: 0 dst, 1 number of elements (uint64), 2 a, 3 b. It reads a and writes dst.
 func AddScalar[T Number](dst, a driver.MemoryOf[T], b T, again ...*driver.Launch) (*driver.Launch, error) {
-	return scalar("add", again, dst, a, b)
+	return scalar("add", arith.Add, again, dst, a, b)
 }
 
 // SubScalar returns the operation dst[i] = a[i] - b. It takes the same operands and arguments as
 // [AddScalar].
 func SubScalar[T Number](dst, a driver.MemoryOf[T], b T, again ...*driver.Launch) (*driver.Launch, error) {
-	return scalar("sub", again, dst, a, b)
+	return scalar("sub", arith.Sub, again, dst, a, b)
 }
 
 // ScalarSub returns the operation dst[i] = b - a[i]. It takes the same operands and arguments as
 // [AddScalar].
 func ScalarSub[T Number](dst driver.MemoryOf[T], b T, a driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
-	return scalar("subfrom", again, dst, a, b)
+	return scalar("subfrom", arith.Sub|arith.Swapped, again, dst, a, b)
 }
 
 // MulScalar returns the operation dst[i] = a[i] · b. It takes the same operands and arguments as
 // [AddScalar].
 func MulScalar[T Number](dst, a driver.MemoryOf[T], b T, again ...*driver.Launch) (*driver.Launch, error) {
-	return scalar("mul", again, dst, a, b)
+	return scalar("mul", arith.Mul, again, dst, a, b)
 }
 
 // DivScalar returns the operation dst[i] = a[i] / b. It takes the same operands and arguments as
 // [AddScalar].
 func DivScalar[T Number](dst, a driver.MemoryOf[T], b T, again ...*driver.Launch) (*driver.Launch, error) {
-	return scalar("div", again, dst, a, b)
+	return scalar("div", arith.Div, again, dst, a, b)
 }
 
 // ScalarDiv returns the operation dst[i] = b / a[i]. It takes the same operands and arguments as
 // [AddScalar].
 func ScalarDiv[T Number](dst driver.MemoryOf[T], b T, a driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
-	return scalar("divinto", again, dst, a, b)
+	return scalar("divinto", arith.Div|arith.Swapped, again, dst, a, b)
 }
 
 // MaximumScalar returns the operation that sets dst[i] to the larger of a[i] and b. It
 // treats NaN like [Maximum]. It takes the same operands and arguments as [AddScalar].
 func MaximumScalar[T Number](dst, a driver.MemoryOf[T], b T, again ...*driver.Launch) (*driver.Launch, error) {
-	return scalar("max", again, dst, a, b)
+	return scalar("max", arith.Max, again, dst, a, b)
 }
 
 // MinimumScalar returns the operation that sets dst[i] to the smaller of a[i] and b. It
 // treats NaN like [Minimum]. It takes the same operands and arguments as [AddScalar].
 func MinimumScalar[T Number](dst, a driver.MemoryOf[T], b T, again ...*driver.Launch) (*driver.Launch, error) {
-	return scalar("min", again, dst, a, b)
+	return scalar("min", arith.Min, again, dst, a, b)
 }
 
-func scalar[T Number](name string, again []*driver.Launch, dst, a driver.MemoryOf[T], b T) (*driver.Launch, error) {
+func scalar[T Number](name string, op uint32, again []*driver.Launch, dst, a driver.MemoryOf[T], b T) (*driver.Launch, error) {
 	d, x := operandOf("dst", dst), operandOf("a", a)
 	if err := elementwiseOf(d, x); err != nil {
 		return nil, opError(name, err)
 	}
-	t := typeName[T]()
-	m := maker{arithSource(t), d.mem.Context(), kernelName{name, "_scalar_", t}, reused(again)}
-	l, err := m.elementwise(d.n, pack(d.size), out(&d), u64(d.n), in(&x), number(b))
+	kernel, second := arithKernel[T]("scalar_")
+	m := maker{arith.Module, d.mem.Context(), kernel, reused(again)}
+	l, err := m.elementwise(d.n, pack(d.size), out(&d), u64(d.n), in(&x), number(b), u32(op|second))
 	if err != nil {
 		return nil, opError(name, err)
 	}

@@ -2,10 +2,8 @@ package kernels
 
 import (
 	"github.com/purecuda/cuda/driver"
-	"github.com/purecuda/cuda/internal/launchers"
+	"github.com/purecuda/cuda/ptx/kernels/internal/axpy"
 )
-
-var axpySource = source(launchers.AxpyModule)
 
 // Axpy returns the operation that adds a·x[i] to each element of y. x and y must have the
 // same length.
@@ -20,8 +18,14 @@ func Axpy[T Float](y driver.MemoryOf[T], a T, x driver.MemoryOf[T], again ...*dr
 	if err := elementwiseOf(to, from); err != nil {
 		return nil, opError("axpy", err)
 	}
-	m := maker{axpySource, to.mem.Context(), kernelName{"axpy_", typeName[T]()}, reused(again)}
-	l, err := m.elementwise(to.n, pack(to.size), inOut(&to), u64(to.n), number(a), in(&from))
+	class, bf16 := floatClass[T]()
+	m := maker{axpy.Module, to.mem.Context(), kernelName{"axpy_", class}, reused(again)}
+	args := [5]arg{inOut(&to), u64(to.n), number(a), in(&from), u32(bf16)}
+	count := len(args)
+	if class != classHalf {
+		count--
+	}
+	l, err := m.elementwise(to.n, pack(to.size), args[:count]...)
 	if err != nil {
 		return nil, opError("axpy", err)
 	}

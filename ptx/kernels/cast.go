@@ -2,22 +2,8 @@ package kernels
 
 import (
 	"github.com/purecuda/cuda/driver"
-	"github.com/purecuda/cuda/internal/launchers"
+	kinds "github.com/purecuda/cuda/ptx/kernels/internal/cast"
 )
-
-func castSource(typ string) source {
-	switch typ {
-	case "f16":
-		return launchers.CastF16Module
-	case "bf16":
-		return launchers.CastBF16Module
-	case "f32":
-		return launchers.CastF32Module
-	}
-	return launchers.CastF64Module
-}
-
-var castIntSource = source(launchers.CastIntModule)
 
 // Cast returns the operation that converts each element of src and stores it in dst:
 //
@@ -36,41 +22,45 @@ func Cast[D, S Element](dst driver.MemoryOf[D], src driver.MemoryOf[S], again ..
 	if err := elementwiseOf(to, from); err != nil {
 		return nil, opError("cast", err)
 	}
-	file, kernel := castKernel[D, S]()
-	m := maker{file, to.mem.Context(), kernel, reused(again)}
-	l, err := m.elementwise(to.n, pack(max(to.size, from.size)), out(&to), in(&from), u64(to.n))
+	c := castOf[D, S]()
+	m := maker{kinds.Module, to.mem.Context(), c.kernel, reused(again)}
+	args := [5]arg{out(&to), in(&from), u64(to.n), u32(c.to), u32(c.from)}
+	l, err := m.elementwise(to.n, c.each, args[:3+c.codes]...)
 	if err != nil {
 		return nil, opError("cast", err)
 	}
 	return l, nil
 }
 
-// castKernel returns the kernel for a pair of types. Conversions that keep the bits are
-// copies. Truncating or extending an integer does not depend on whether the destination
-// is signed.
-func castKernel[D, S Element]() (source, kernelName) {
-	s, d := typeName[S](), typeName[D]()
-	switch {
-	case s == d || !isFloat[S]() && !isFloat[D]() && sizeOf[S]() == sizeOf[D]():
-		return castIntSource, kernelName{"copy_", bitsName[D]()}
-	case isFloat[S]():
-		return castSource(s), kernelName{"cast_", s, "_", d}
-	case isFloat[D]():
-		return castIntSource, kernelName{"cast_", s, "_", d}
-	case sizeOf[D]() < sizeOf[S]():
-		s = unsignedName[S]()
-	}
-	return castIntSource, kernelName{"cast_", s, "_", unsignedName[D]()}
+// conversion describes the kernel of a cast. The last codes of its arguments, at most two, select the
+// types.
+type conversion struct {
+	kernel   kernelName
+	each     uint64
+	codes    int
+	to, from uint32
 }
 
-func unsignedName[T Element]() string {
-	switch sizeOf[T]() {
-	case 1:
-		return "u8"
-	case 2:
-		return "u16"
-	case 4:
-		return "u32"
+// kindOf contains the code of each elementType in package cast.
+var kindOf = [...]uint32{
+	typeU8: kinds.U8, typeI8: kinds.I8, typeU16: kinds.U16, typeI16: kinds.I16, typeU32: kinds.U32, typeI32: kinds.I32,
+	typeU64: kinds.U64, typeI64: kinds.I64, typeF16: kinds.F16, typeBF16: kinds.BF16, typeF32: kinds.F32, typeF64: kinds.F64,
+}
+
+// castOf returns the kernel for a pair of types. Conversions that keep the bits are copies.
+func castOf[D, S Element]() conversion {
+	d, s := typeOf[D](), typeOf[S]()
+	if d == s || !isFloat[S]() && !isFloat[D]() && sizeOf[S]() == sizeOf[D]() {
+		return conversion{kernel: kernelName{"copy_", bitsName[D]()}, each: pack(sizeOf[D]())}
 	}
-	return "u64"
+	c := conversion{each: 4, codes: 1, to: kindOf[d], from: kindOf[s]}
+	class := elementNames[s]
+	switch s {
+	case typeU8, typeI8, typeU16, typeI16, typeI32:
+		class, c.codes = "i32", 2
+	case typeF16, typeBF16, typeF32:
+		class, c.codes = "f32", 2
+	}
+	c.kernel = kernelName{"from_", class}
+	return c
 }

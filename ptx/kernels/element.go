@@ -89,6 +89,23 @@ func bitsName[T any]() string {
 
 func isFloat[T Element]() bool { return typeOf[T]() >= typeF16 }
 
+// classHalf is the class of F16 and BF16.
+const classHalf = "half"
+
+// floatClass returns the class of a type in kernel names. F16 and BF16 share kernels that distinguish
+// them by a parameter, which is bf16.
+func floatClass[T Element]() (class string, bf16 uint32) {
+	switch typeOf[T]() {
+	case typeF16:
+		return classHalf, 0
+	case typeBF16:
+		return classHalf, 1
+	case typeF32:
+		return "f32", 0
+	}
+	return "f64", 0
+}
+
 // F16 and BF16 are the element types of 16-bit kernels. Package num has their conversions and
 // arithmetic.
 type (

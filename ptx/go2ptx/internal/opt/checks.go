@@ -6,7 +6,7 @@ import "github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 // earlier check or branch or from the ranges of the operands.
 func removeChecks(f *ir.Func) int {
 	dom := f.Dominators()
-	c := &checks{f: f, order: newOrder(f, dom), known: map[*ir.Value]bool{}}
+	c := &checks{f: f, order: newOrder(f, dom), known: map[*ir.Value]bool{}, differ: map[pair]bool{}}
 	if len(c.dom.Order) > 0 {
 		c.walk(f.Blocks[0])
 	}
@@ -17,7 +17,9 @@ type checks struct {
 	*order
 	f     *ir.Func
 	known map[*ir.Value]bool
-	n     int
+	// differ contains pairs of values that are not equal.
+	differ map[pair]bool
+	n      int
 }
 
 func (c *checks) walk(b *ir.Block) {
@@ -94,6 +96,7 @@ func (c *checks) relate(cond ir.Cond, a, b *ir.Value) {
 		c.learn(a, b, 0)
 		c.learn(b, a, 0)
 	case ir.Ne:
+		c.unequal(a, b)
 		c.different(a, b)
 		c.different(b, a)
 	case ir.SLt:
@@ -217,7 +220,7 @@ func (c *checks) compare(cond ir.Cond, a, b *ir.Value) (yes, ok bool) {
 		}
 		return false, c.atMost(b, a, -1)
 	case ir.Eq, ir.Ne:
-		if c.atMost(a, b, -1) || c.atMost(b, a, -1) {
+		if c.differ[pairOf(a, b)] || c.atMost(a, b, -1) || c.atMost(b, a, -1) {
 			return cond == ir.Ne, true
 		}
 	}

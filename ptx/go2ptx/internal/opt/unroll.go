@@ -19,6 +19,7 @@ const (
 // registers. The threads that execute a copy are those that would execute the iteration, so barriers and
 // other convergent operations may be copied.
 func unroll(f *ir.Func) int {
+	joinEntries(f)
 	n := 0
 	for ; unrollOne(f, func(*ir.Loop) int { return mostValues }); n++ {
 	}
@@ -28,6 +29,7 @@ func unroll(f *ir.Func) int {
 // unrollInner unrolls loops without inner loops, and loops around those if little code results. Later
 // passes make the copies smaller before unroll copies them again for the loops around them.
 func unrollInner(f *ir.Func) int {
+	joinEntries(f)
 	dom := f.Dominators()
 	inner := map[*ir.Block]bool{}
 	loops := f.Loops(dom)

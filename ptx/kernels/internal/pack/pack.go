@@ -10,7 +10,12 @@
 // tests, the emulator finds accesses outside of buffers.
 package pack
 
-import "github.com/purecuda/cuda/ptx/gpu"
+import (
+	"math/bits"
+
+	"github.com/purecuda/cuda/ptx/gpu"
+	"github.com/purecuda/cuda/ptx/num"
+)
 
 // Bits lists the types as which elements are moved.
 type Bits interface {
@@ -49,13 +54,16 @@ type Elements[B Bits] [16]B
 // Each calls do for the packs of the calling thread. dst is the address of an array of n elements of
 // type B, and each is the number of elements of a pack, a power of two.
 func Each[B Bits](t gpu.Thread, dst, n uint64, each int, do func(Part)) {
-	EachOf(t, dst, n, each, Size[B](), do)
+	EachOf(t, dst, n, each, bits.TrailingZeros32(uint32(Size[B]())), do)
 }
 
-// EachOf is Each for elements of the given size in bytes.
-func EachOf(t gpu.Thread, dst, n uint64, each, size int, do func(Part)) {
+// EachOf is Each for elements whose size is not a constant. It is 1 << log bytes.
+func EachOf(t gpu.Thread, dst, n uint64, each, log int, do func(Part)) {
+	if n == 0 {
+		return
+	}
 	length := int(n)
-	before := int(dst&uint64(min(16, each*size)-1)) / size // elements between an aligned address and dst
+	before := int(dst & uint64(min(16, each<<log)-1) >> log) // elements between an aligned address and dst
 	for i := t.GlobalX()*each - before; i < length; i += t.GridStrideX() * each {
 		p := Part{First: i, Low: int32(max(0, -i)), High: int32(min(each, length-i))}
 		p.Complete = p.High-p.Low == int32(each)
@@ -149,5 +157,68 @@ func storeVector[B Bits](at uint64, each int, x *Elements[B]) {
 		*Element[uint32](at) = w[0]
 	case 2:
 		*Element[uint16](at) = uint16(w[0])
+	}
+}
+
+// LoadRepeated is Load for an array of m elements that is repeated. n is the number of elements of
+// the destination.
+func LoadRepeated[B Bits](p Part, src, n, m uint64, each int, x *Elements[B]) {
+	i := uint64(p.First + int(p.Low))
+	if n != m {
+		if short := uint32(m); n < 1<<32 && short != 0 { // a 32-bit division is much faster
+			i = uint64(uint32(i) % short)
+		} else if m != 0 {
+			i %= m
+		}
+	}
+	size := Size[B]()
+	at := src + i*uint64(size)
+	if p.Complete && i+uint64(each) <= m && at&uint64(min(16, each*size)-1) == 0 {
+		loadVector(at, each, x)
+		return
+	}
+	v := gpu.ViewAt[B](src, int(m))
+	for k := range each {
+		x[k] = v.At(int(i))
+		if int32(k) >= p.Low {
+			i++
+		}
+		if i == m {
+			i = 0
+		}
+	}
+}
+
+// HalfOf converts an F16 or a BF16.
+func HalfOf(bf16 bool, bits uint16) float32 {
+	if bf16 {
+		return num.BF16FromBits(bits).Float32()
+	}
+	return num.F16FromBits(bits).Float32()
+}
+
+// FromHalf converts the elements of a pack of 16 bytes from F16 or BF16.
+func FromHalf(bf16 bool, x *Elements[uint16], y *[8]float32) {
+	if bf16 {
+		for k := range y {
+			y[k] = num.BF16FromBits(x[k]).Float32()
+		}
+		return
+	}
+	for k := range y {
+		y[k] = num.F16FromBits(x[k]).Float32()
+	}
+}
+
+// ToHalf rounds the elements of a pack of 16 bytes to F16 or BF16.
+func ToHalf(bf16 bool, x *[8]float32, y *Elements[uint16]) {
+	if bf16 {
+		for k := range x {
+			y[k] = num.ToBF16(x[k]).Bits()
+		}
+		return
+	}
+	for k := range x {
+		y[k] = num.ToF16(x[k]).Bits()
 	}
 }
