@@ -102,6 +102,9 @@ func every(k *kit) []operation {
 	e.add("RandomBits", func(i int, again ...*driver.Launch) (*driver.Launch, error) {
 		return kernels.RandomBits(t.u32.x(i, many(i)), uint64(i), uint64(4*i), again...)
 	})
+	e.add("Gemm", func(i int, again ...*driver.Launch) (*driver.Launch, error) {
+		return kernels.Gemm(kernels.MatrixOf(t.f32.x(i, 512*(i+1)), 8*(i+1), 64), kernels.MatrixOf(t.f32.y(i, 64*(i+1)), 8*(i+1), 8), kernels.MatrixOf(t.f32.z(i, 8*64), 8, 64), 1, float32(i), 0, again...)
+	})
 	randomOps(e, t.f32)
 	randomOps(e, t.f64)
 	layouts := [2]kernels.Layout{kernels.RowMajor(16, 64), kernels.RowMajor(32, 64)}

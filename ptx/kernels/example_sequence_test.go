@@ -134,3 +134,40 @@ func ExampleRandomUniform() {
 	// [0.89025915 0.8946847 0.5857259 0.71126807 0.67199826 0.8741119]
 	// <nil>
 }
+
+// The two largest elements of each row, and their columns.
+func ExampleTopK() {
+	err := onEmulator(func(c *driver.Context, s *driver.Stream) error {
+		x, err := driver.AllocFrom(c, []float32{3, 1, 4, 1, 5, 9, 2, 6})
+		if err != nil {
+			return err
+		}
+		defer x.Close()
+		values, err := driver.Alloc[float32](c, 4)
+		if err != nil {
+			return err
+		}
+		defer values.Close()
+		index, err := driver.Alloc[int64](c, 4)
+		if err != nil {
+			return err
+		}
+		defer index.Close()
+		ops, err := kernels.TopK(kernels.MatrixOf(values, 2, 2), kernels.MatrixOf(index, 2, 2), kernels.MatrixOf(x, 2, 4), true, nil)
+		if err != nil {
+			return err
+		}
+		if err := s.Do(ops...); err != nil {
+			return err
+		}
+		if err := show(s, values); err != nil {
+			return err
+		}
+		return show(s, index)
+	})
+	fmt.Println(err)
+	// Output:
+	// [4 3 9 6]
+	// [2 0 1 3]
+	// <nil>
+}

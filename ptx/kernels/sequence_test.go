@@ -41,6 +41,8 @@ func sequences(k *kit) map[string]sequence {
 	keySequences[uint64](k, all, "uint64")
 	keySequences[int64](k, all, "int64")
 	keySequences[float64](k, all, "float64")
+	rowSequences[float32](k, all, "float32")
+	rowSequences[kernels.F16](k, all, "f16")
 	return all
 }
 
@@ -71,6 +73,21 @@ func keySequences[T kernels.Scalar](k *kit, all map[string]sequence, name string
 	}
 	all["SortPairs 64 "+name] = func(i int, again ...driver.Op) ([]driver.Op, error) {
 		return kernels.SortPairs(dst[i], src[i], to64[i], v64[i], i == 1, work, again...)
+	}
+}
+
+func rowSequences[T float32 | kernels.F16](k *kit, all map[string]sequence, name string) {
+	k.Helper()
+	const n, found = 40000, 7
+	work := workspaceOf(k, kernels.TopKWorkspace(1, found))
+	var src, values [2]driver.MemoryOf[T]
+	var index [2]driver.MemoryOf[int64]
+	for i := range 2 {
+		src[i], values[i], index[i] = device(k, 0, make([]T, n)), alloc[T](k, found), alloc[int64](k, found)
+	}
+	all["TopK "+name] = func(i int, again ...driver.Op) ([]driver.Op, error) {
+		cols := n - 100*i
+		return kernels.TopK(kernels.MatrixOf(values[i], 1, found), kernels.MatrixOf(index[i], 1, found), kernels.MatrixOf(src[i], 1, cols), true, work, again...)
 	}
 }
 
