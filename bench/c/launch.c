@@ -1,5 +1,5 @@
 /* Launches kernels with nothing to do: what a C program pays for the launches
- * that package launchers makes. Its argument behind "rows" is a list that
+ * that package launches makes. Its argument behind "rows" is a list that
  * launchbench wrote, with a line for each kernel:
  *
  *     <PTX file> <kernel> <grid x y z> <block x y z> <parameters> <size>...

@@ -380,7 +380,7 @@ func TestTheRulesOfTheISADecideAtLoad(t *testing.T) {
 }
 
 func BenchmarkLoad(b *testing.B) {
-	text, err := os.ReadFile("../../internal/launchers/norm.ptx")
+	text, err := os.ReadFile("../../ptx/kernels/internal/norm/norm_gpu.ptx")
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -1,5 +1,4 @@
-// Package launches contains a launch of every kernel in package launchers, with arguments that give
-// the kernel no work. Tests and the comparison with C use it to measure launches of every
+// Package launches contains a launch of every kernel in package signatures. Tests and the comparison with C use it to measure launches of every
 // signature.
 package launches
 
@@ -7,10 +6,10 @@ import (
 	"errors"
 
 	"github.com/purecuda/cuda/driver"
-	"github.com/purecuda/cuda/internal/launchers"
+	"github.com/purecuda/cuda/internal/launches/signatures"
 )
 
-//go:generate go run ./internal/table ../launchers table.go
+//go:generate go run ./internal/table signatures table.go
 
 // Launch describes how to launch one kernel.
 type Launch struct {
@@ -44,8 +43,8 @@ type Args struct {
 	i16  driver.View[int16]
 	i32  driver.View[int32]
 	i64  driver.View[int64]
-	f16  driver.View[launchers.F16]
-	bf16 driver.View[launchers.BF16]
+	f16  driver.View[signatures.F16]
+	bf16 driver.View[signatures.BF16]
 	f32  driver.View[float32]
 	f64  driver.View[float64]
 }

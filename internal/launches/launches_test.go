@@ -5,7 +5,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/internal/gputest"
-	"github.com/purecuda/cuda/internal/launchers"
+	"github.com/purecuda/cuda/internal/launches/signatures"
 	"github.com/purecuda/cuda/internal/launches"
 	"github.com/purecuda/cuda/ptx"
 )
@@ -57,12 +57,12 @@ func (r *rig) each(f func(l launches.Launch, k *driver.Kernel, do launches.Do)) 
 
 func TestEveryKernelHasALaunch(t *testing.T) {
 	var want []string
-	files, err := launchers.Texts.ReadDir(".")
+	files, err := signatures.Texts.ReadDir(".")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range files {
-		text, err := launchers.Texts.ReadFile(f.Name())
+		text, err := signatures.Texts.ReadFile(f.Name())
 		if err != nil {
 			t.Fatal(err)
 		}

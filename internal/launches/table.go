@@ -4,113 +4,190 @@ package launches
 
 import (
 	"github.com/purecuda/cuda/driver"
-	"github.com/purecuda/cuda/internal/launchers"
+	"github.com/purecuda/cuda/internal/launches/signatures"
 )
 
 var table = []Launch{
-	{"gather.ptx", "gather_i32", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
-		k, err := launchers.GatherI32In(c)
+	{"signatures.ptx", "argmax_f32", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
+		k, err := signatures.ArgmaxF32In(c)
+		cfg := k.Grid(1)
+		return k.Kernel(), cfg, func(on driver.Doer) error {
+			return k.Do(on, cfg, a.i64, a.f32, 0, 0, 0, 0, a.u64)
+		}, err
+	}},
+	{"signatures.ptx", "add_f32", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
+		k, err := signatures.AddF32In(c)
+		cfg := k.Grid(1)
+		return k.Kernel(), cfg, func(on driver.Doer) error {
+			return k.Do(on, cfg, a.f32, 0, a.f32, a.f32, 0)
+		}, err
+	}},
+	{"signatures.ptx", "add_scalar_bf16", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
+		k, err := signatures.AddScalarBF16In(c)
+		cfg := k.Grid(1)
+		return k.Kernel(), cfg, func(on driver.Doer) error {
+			return k.Do(on, cfg, a.bf16, 0, a.bf16, signatures.BF16{})
+		}, err
+	}},
+	{"signatures.ptx", "add_scalar_f32", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
+		k, err := signatures.AddScalarF32In(c)
+		cfg := k.Grid(1)
+		return k.Kernel(), cfg, func(on driver.Doer) error {
+			return k.Do(on, cfg, a.f32, 0, a.f32, 0)
+		}, err
+	}},
+	{"signatures.ptx", "add_scalar_f64", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
+		k, err := signatures.AddScalarF64In(c)
+		cfg := k.Grid(1)
+		return k.Kernel(), cfg, func(on driver.Doer) error {
+			return k.Do(on, cfg, a.f64, 0, a.f64, 0)
+		}, err
+	}},
+	{"signatures.ptx", "axpy_f16", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
+		k, err := signatures.AxpyF16In(c)
+		cfg := k.Grid(1)
+		return k.Kernel(), cfg, func(on driver.Doer) error {
+			return k.Do(on, cfg, a.f16, 0, signatures.F16{}, a.f16)
+		}, err
+	}},
+	{"signatures.ptx", "axpy_f32", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
+		k, err := signatures.AxpyF32In(c)
+		cfg := k.Grid(1)
+		return k.Kernel(), cfg, func(on driver.Doer) error {
+			return k.Do(on, cfg, a.f32, 0, 0, a.f32)
+		}, err
+	}},
+	{"signatures.ptx", "axpy_f64", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
+		k, err := signatures.AxpyF64In(c)
+		cfg := k.Grid(1)
+		return k.Kernel(), cfg, func(on driver.Doer) error {
+			return k.Do(on, cfg, a.f64, 0, 0, a.f64)
+		}, err
+	}},
+	{"signatures.ptx", "cast_bf16_f32", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
+		k, err := signatures.CastBF16F32In(c)
+		cfg := k.Grid(1)
+		return k.Kernel(), cfg, func(on driver.Doer) error {
+			return k.Do(on, cfg, a.f32, a.bf16, 0)
+		}, err
+	}},
+	{"signatures.ptx", "fill_b8", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
+		k, err := signatures.FillB8In(c)
+		cfg := k.Grid(1)
+		return k.Kernel(), cfg, func(on driver.Doer) error {
+			return k.Do(on, cfg, a.u8, 0, 0)
+		}, err
+	}},
+	{"signatures.ptx", "fill_b16", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
+		k, err := signatures.FillB16In(c)
+		cfg := k.Grid(1)
+		return k.Kernel(), cfg, func(on driver.Doer) error {
+			return k.Do(on, cfg, a.u16, 0, 0)
+		}, err
+	}},
+	{"signatures.ptx", "fill_b32", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
+		k, err := signatures.FillB32In(c)
+		cfg := k.Grid(1)
+		return k.Kernel(), cfg, func(on driver.Doer) error {
+			return k.Do(on, cfg, a.u32, 0, 0)
+		}, err
+	}},
+	{"signatures.ptx", "fill_b64", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
+		k, err := signatures.FillB64In(c)
+		cfg := k.Grid(1)
+		return k.Kernel(), cfg, func(on driver.Doer) error {
+			return k.Do(on, cfg, a.u64, 0, 0)
+		}, err
+	}},
+	{"signatures.ptx", "gather_i32", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
+		k, err := signatures.GatherI32In(c)
 		cfg := k.Grid(1)
 		return k.Kernel(), cfg, func(on driver.Doer) error {
 			return k.Do(on, cfg, a.buffer, 0, 0, a.buffer, 0, a.i32)
 		}, err
 	}},
-	{"gather.ptx", "gather_i64", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
-		k, err := launchers.GatherI64In(c)
-		cfg := k.Grid(1)
-		return k.Kernel(), cfg, func(on driver.Doer) error {
-			return k.Do(on, cfg, a.buffer, 0, 0, a.buffer, 0, a.i64)
-		}, err
-	}},
-	{"gemv.ptx", "gemv_f32_f32", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
-		k, err := launchers.GemvF32F32In(c)
+	{"signatures.ptx", "gemv_f32_f32", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
+		k, err := signatures.GemvF32F32In(c)
 		cfg := k.Grid(1)
 		return k.Kernel(), cfg, func(on driver.Doer) error {
 			return k.Do(on, cfg, a.f32, a.f32, a.f32, 0, 0, 0)
 		}, err
 	}},
-	{"gemv.ptx", "gemv_f16_f16", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
-		k, err := launchers.GemvF16F16In(c)
+	{"signatures.ptx", "iota_b8", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
+		k, err := signatures.IotaB8In(c)
 		cfg := k.Grid(1)
 		return k.Kernel(), cfg, func(on driver.Doer) error {
-			return k.Do(on, cfg, a.f16, a.f16, a.f16, 0, 0, 0)
+			return k.Do(on, cfg, a.u8, 0, 0, 0)
 		}, err
 	}},
-	{"gemv.ptx", "gemv_f16_f32", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
-		k, err := launchers.GemvF16F32In(c)
+	{"signatures.ptx", "iota_b16", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
+		k, err := signatures.IotaB16In(c)
 		cfg := k.Grid(1)
 		return k.Kernel(), cfg, func(on driver.Doer) error {
-			return k.Do(on, cfg, a.f32, a.f16, a.f32, 0, 0, 0)
+			return k.Do(on, cfg, a.u16, 0, 0, 0)
 		}, err
 	}},
-	{"gemv.ptx", "gemv_bf16_bf16", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
-		k, err := launchers.GemvBF16BF16In(c)
+	{"signatures.ptx", "iota_f32", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
+		k, err := signatures.IotaF32In(c)
 		cfg := k.Grid(1)
 		return k.Kernel(), cfg, func(on driver.Doer) error {
-			return k.Do(on, cfg, a.bf16, a.bf16, a.bf16, 0, 0, 0)
+			return k.Do(on, cfg, a.f32, 0, 0, 0)
 		}, err
 	}},
-	{"gemv.ptx", "gemv_bf16_f32", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
-		k, err := launchers.GemvBF16F32In(c)
+	{"signatures.ptx", "iota_b64", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
+		k, err := signatures.IotaB64In(c)
 		cfg := k.Grid(1)
 		return k.Kernel(), cfg, func(on driver.Doer) error {
-			return k.Do(on, cfg, a.f32, a.bf16, a.f32, 0, 0, 0)
+			return k.Do(on, cfg, a.u64, 0, 0, 0)
 		}, err
 	}},
-	{"rope.ptx", "rope_f32", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
-		k, err := launchers.RopeF32In(c)
+	{"signatures.ptx", "rmsnorm_f32", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
+		k, err := signatures.RmsnormF32In(c)
+		cfg := k.Grid(1)
+		return k.Kernel(), cfg, func(on driver.Doer) error {
+			return k.Do(on, cfg, a.f32, a.f32, a.f32, 0, 0, 0, 0, 0)
+		}, err
+	}},
+	{"signatures.ptx", "layernorm_f32", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
+		k, err := signatures.LayernormF32In(c)
+		cfg := k.Grid(1)
+		return k.Kernel(), cfg, func(on driver.Doer) error {
+			return k.Do(on, cfg, a.f32, a.f32, a.f32, a.f32, 0, 0, 0, 0, 0)
+		}, err
+	}},
+	{"signatures.ptx", "rope_f32", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
+		k, err := signatures.RopeF32In(c)
 		cfg := k.Grid(1)
 		return k.Kernel(), cfg, func(on driver.Doer) error {
 			return k.Do(on, cfg, a.f32, a.f32, a.i32, a.f32, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 		}, err
 	}},
-	{"rope.ptx", "rope_f16", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
-		k, err := launchers.RopeF16In(c)
+	{"signatures.ptx", "softmax_f32", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
+		k, err := signatures.SoftmaxF32In(c)
 		cfg := k.Grid(1)
 		return k.Kernel(), cfg, func(on driver.Doer) error {
-			return k.Do(on, cfg, a.f16, a.f16, a.i32, a.f32, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+			return k.Do(on, cfg, a.f32, a.f32, 0, 0, 0, 0, 0)
 		}, err
 	}},
-	{"rope.ptx", "rope_bf16", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
-		k, err := launchers.RopeBF16In(c)
+	{"signatures.ptx", "strided_copy", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
+		k, err := signatures.StridedCopyIn(c)
 		cfg := k.Grid(1)
 		return k.Kernel(), cfg, func(on driver.Doer) error {
-			return k.Do(on, cfg, a.bf16, a.bf16, a.i32, a.f32, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+			return k.Do(on, cfg, a.buffer, a.buffer, signatures.Strided{})
 		}, err
 	}},
-	{"strided.ptx", "strided_copy", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
-		k, err := launchers.StridedCopyIn(c)
-		cfg := k.Grid(1)
-		return k.Kernel(), cfg, func(on driver.Doer) error {
-			return k.Do(on, cfg, a.buffer, a.buffer, launchers.Strided{})
-		}, err
-	}},
-	{"transpose.ptx", "transpose_b8", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
-		k, err := launchers.TransposeB8In(c)
-		cfg := k.Grid(1)
-		return k.Kernel(), cfg, func(on driver.Doer) error {
-			return k.Do(on, cfg, a.u8, a.u8, 0, 0, 0)
-		}, err
-	}},
-	{"transpose.ptx", "transpose_b16", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
-		k, err := launchers.TransposeB16In(c)
-		cfg := k.Grid(1)
-		return k.Kernel(), cfg, func(on driver.Doer) error {
-			return k.Do(on, cfg, a.u16, a.u16, 0, 0, 0)
-		}, err
-	}},
-	{"transpose.ptx", "transpose_b32", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
-		k, err := launchers.TransposeB32In(c)
+	{"signatures.ptx", "transpose_b32", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
+		k, err := signatures.TransposeB32In(c)
 		cfg := k.Grid(1)
 		return k.Kernel(), cfg, func(on driver.Doer) error {
 			return k.Do(on, cfg, a.u32, a.u32, 0, 0, 0)
 		}, err
 	}},
-	{"transpose.ptx", "transpose_b64", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
-		k, err := launchers.TransposeB64In(c)
+	{"signatures.ptx", "neg_f32", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
+		k, err := signatures.NegF32In(c)
 		cfg := k.Grid(1)
 		return k.Kernel(), cfg, func(on driver.Doer) error {
-			return k.Do(on, cfg, a.u64, a.u64, 0, 0, 0)
+			return k.Do(on, cfg, a.f32, 0, a.f32)
 		}, err
 	}},
 }

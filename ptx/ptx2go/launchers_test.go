@@ -7,10 +7,10 @@ import (
 
 // Running the command with the flags of its go:generate line must reproduce the committed
 // files.
-func TestLaunchersOfKernelsAreUpToDate(t *testing.T) {
-	const dir = "../../internal/launchers"
+func TestLaunchersOfSignaturesAreUpToDate(t *testing.T) {
+	const dir = "../../internal/launches/signatures"
 	var out, errs bytes.Buffer
-	if status := run([]string{"-check", "-pkg", "launchers", "-embedded", "-o", dir, dir + "/*.ptx"}, &out, &errs); status != 0 {
+	if status := run([]string{"-check", "-pkg", "signatures", "-embedded", "-o", dir, dir + "/*.ptx"}, &out, &errs); status != 0 {
 		t.Errorf("status %d: %s", status, errs.String())
 	}
 }

@@ -119,6 +119,7 @@ var layers = []layer{
 	{"internal/elem", list(leaves, "loader", "driver/cu"), all},
 	{"internal/uses", list(leaves, "loader", "driver/cu", "internal/hostthread", "internal/kernelfault", "internal/life"), all},
 	{"internal/launch", list(leaves, "loader", "driver/cu", "internal/hostthread", "internal/kernelfault", "internal/life"), all},
+	{"internal/launches/signatures", list(typed, "ptx/num"), all},
 	{"internal/launchers", list(typed, "ptx/num"), all},
 	{"internal/hint", nil, nil},
 	{"internal/softfloat", nil, nil},

@@ -16,7 +16,7 @@ import (
 // maxLaunch is the largest accepted time of a generated launcher, relative to C.
 const maxLaunch = 1.10
 
-// runKernels compares the launches of all kernels of package launchers. The callers are
+// runKernels compares the launches of all kernels of package signatures. The callers are
 // launchbench and launchbench-c, and there is one row per kernel.
 func runKernels(dir, pattern, note string, p plan) (ok bool, err error) {
 	files, err := os.MkdirTemp("", "launchbench")

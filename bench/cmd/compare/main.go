@@ -30,7 +30,7 @@ func main() {
 	cpus := flag.String("cpus", "", "processors that all callers are held to, such as 2,3; \"\": any")
 	starts := flag.Int("starts", 7, "rounds of process starts, up to the first kernel's result")
 	only := flag.String("rows", "", "regular expression: measure only rows whose name matches")
-	kernels := flag.Bool("kernels", false, "measure the launch of every kernel of package launchers instead")
+	kernels := flag.Bool("kernels", false, "measure the launch of every kernel of package signatures instead")
 	earlier := flag.String("before", "", "gobench of an earlier commit: compare with that instead of C")
 	layouts := flag.Int("layouts", 0, "with -before: how many gobench.1, gobench.2, ... there are beside both, used in turn by the processes")
 	services := flag.Int("serve", 0, "compare services instead, in this many turns")

@@ -1,5 +1,5 @@
-// Command launchbench launches every kernel of package launchers with its generated
-// launcher, passing all arguments in each launch. The kernels do nothing.
+// Command launchbench launches every kernel of package signatures with its generated
+// launcher, passing all arguments in each launch. The kernels have no code.
 //
 // "launchbench list FOLDER" writes the input of the C program that makes the same launches.
 // The input is the PTX files, and list.txt with the kernels, grids and parameters.
@@ -16,8 +16,8 @@ import (
 
 	"github.com/purecuda/cuda/bench/internal/child"
 	"github.com/purecuda/cuda/driver"
-	"github.com/purecuda/cuda/internal/launchers"
 	"github.com/purecuda/cuda/internal/launches"
+	"github.com/purecuda/cuda/internal/launches/signatures"
 )
 
 func main() { child.Main(run) }
@@ -120,12 +120,12 @@ func sizes(params []driver.Param) string {
 }
 
 func texts(dir string) error {
-	files, err := launchers.Texts.ReadDir(".")
+	files, err := signatures.Texts.ReadDir(".")
 	if err != nil {
 		return err
 	}
 	for _, f := range files {
-		text, err := launchers.Texts.ReadFile(f.Name())
+		text, err := signatures.Texts.ReadFile(f.Name())
 		if err != nil {
 			return err
 		}
