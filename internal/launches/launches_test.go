@@ -5,8 +5,8 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/internal/gputest"
-	"github.com/purecuda/cuda/internal/launches/signatures"
 	"github.com/purecuda/cuda/internal/launches"
+	"github.com/purecuda/cuda/internal/launches/signatures"
 	"github.com/purecuda/cuda/ptx"
 )
 
