@@ -32,6 +32,10 @@ func remarks(m *ir.Module, counted []opt.Counted) []Remark {
 			}
 			counts[remarkKey{pos.File, pos.Line, text, f.GoName}]++
 		}
+		for _, u := range f.Unrolled {
+			pos, in := outside(m, u.Pos)
+			counts[remarkKey{pos.File, pos.Line, fmt.Sprintf("loop%s unrolled, %d iterations at a time", in, u.Times), f.GoName}]++
+		}
 		for _, b := range f.Blocks {
 			for _, v := range b.Values {
 				if text := remark(f, v); text != "" {

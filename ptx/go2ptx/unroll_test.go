@@ -1,7 +1,6 @@
 package go2ptx_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -48,20 +47,33 @@ func TestUnrolledLoops(t *testing.T) {
 	}
 }
 
-// These loops are not unrolled.
+// These loops are unrolled partially, or not at all.
 func TestLoopsThatRemain(t *testing.T) {
-	for _, body := range []string{
-		"for i := range 129 { x[i] = 1 }",
-		"for i := range n { x[i] = 1 }",
-		"for i := range 5 { if n == i { break }; x[i] = 1 }",
-		"for i := 0; i < 5; i += n { x[i] = 1 }",
-		"for i := 1; i > 0; { x[i] = 1 }",
-		"for i := 0; ; i++ { if n > 5 && i == 4 { break }; x[i] = 1 }",
-		"for i := 0; ; i++ { if n > i { continue }; if i == 4 { break }; x[i] = 1 }",
+	for body, want := range map[string]struct{ stores, checks int }{
+		"for i := range 129 { x[i] = 1 }":                                     {5, 0}, // 129 is divisible by 3 and 43
+		"for i := range 130 { x[i] = 1 }":                                     {13, 0},
+		"for i := range 1024 { x[i] = 1 }":                                    {16, 0},
+		"for i := t.ThreadX(); i < 1024; i += 256 { x[i] = 1 }":               {4, 0},
+		"for i := t.ThreadX(); i < 1024; i += t.BlockDimX() { x[i] = 1 }":     {4, 0},
+		"for i := t.ThreadX(); i < 1000; i += 10 { x[i] = 1 }":                {5, 0},
+		"for i := range n { x[i] = 1 }":                                       {5, 1},
+		"for i := range x { x[i] = 1 }":                                       {5, 0},
+		"for i := len(x) - 1; i >= 0; i-- { x[i] = 1 }":                       {5, 0},
+		"for i := t.GlobalX(); i < len(x); i += t.GridStrideX() { x[i] = 1 }": {5, 0},
+		"for i := int32(0); i < int32(n); i++ { x[i] = 1 }":                   {5, 1},
+		"for i := range n { if i == len(x)/2 { break }; x[i] = 1 }":           {5, 1},
+		// After the first store, an iteration cannot be repeated.
+		"for i := range n { x[i] = 1; if x[i+1] == 0 { break } }":                    {1, 2},
+		"for i := 0; i < 5; i += n { x[i] = 1 }":                                     {1, 1},
+		"for i := 1; i > 0; { x[i] = 1 }":                                            {1, 0},
+		"for i := range n { t.SyncWarp(); x[i] = 1 }":                                {1, 1},
+		"for i := range n { gpu.AtomicAdd(&x[i], 1); x[i] = 1 }":                     {1, 1},
+		"for i := 0; ; i++ { if n > 5 && i == 4 { break }; x[i] = 1 }":               {1, 1},
+		"for i := 0; ; i++ { if n > i { continue }; if i == 4 { break }; x[i] = 1 }": {1, 1},
 	} {
 		out := compileBody(t, "\t"+body)
-		if n := strings.Count(string(out.PTX), "st.global.f32"); n != 1 {
-			t.Errorf("%s: %d stores, want 1: %s", body, n, fmt.Sprint(out.Remarks))
+		if n := strings.Count(string(out.PTX), "st.global.f32"); n != want.stores || out.Kernels[0].Checks != want.checks {
+			t.Errorf("%s: %d stores and %d checks, want %d and %d: %v\n%s", body, n, out.Kernels[0].Checks, want.stores, want.checks, out.Remarks, out.PTX)
 		}
 	}
 }

@@ -37,6 +37,8 @@ type Func struct {
 	Pos     Pos
 	Module  *Module
 	File    string // set for an extern function that a PTX file defines: the name of that file
+	// Unrolled lists the loops that were unrolled partially, for remarks.
+	Unrolled []Unrolled
 
 	values, blocks int // the next free IDs
 }
@@ -188,6 +190,12 @@ const (
 type Site struct {
 	Kind    string // index, slice, nil, divide, shift, convert, assert, panic
 	Message string
+}
+
+// Unrolled describes a loop that executes several iterations at a time.
+type Unrolled struct {
+	Pos   Pos
+	Times int
 }
 
 // NewFunc adds a function without blocks.

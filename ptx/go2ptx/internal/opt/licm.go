@@ -8,6 +8,7 @@ import (
 
 // hoist moves loop-invariant pure instructions to the block before the loop.
 func hoist(f *ir.Func) int {
+	addPreheaders(f)
 	dom := f.Dominators()
 	loops := f.Loops(dom)
 	n := 0

@@ -58,6 +58,8 @@ var sequence = []pass{
 	{"licm", hoist},
 	{"gvn", numberValues},
 	{"checks", removeChecks},
+	{"unrollpart", unrollPart},
+	{"cfg", simplifyCFG},
 	{"divide", divideByConstants},
 	{"differences", splitDifferences},
 	{"funnel", joinShifts},

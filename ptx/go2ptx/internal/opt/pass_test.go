@@ -261,7 +261,7 @@ func TestOverflowingCounter(t *testing.T) {
 				body.Values[i-1] = nonNegative
 			}
 		}
-		if text := optimised(t, f); strings.Count(text, "check") != c.checks {
+		if text := optimised(t, f, "unrollpart"); strings.Count(text, "check") != c.checks {
 			t.Errorf("%s:\n%s", c.cond, text)
 		}
 	}

@@ -284,7 +284,7 @@ func TestRandom(t *testing.T) {
 			}
 		}
 	})
-	for _, name := range []string{"cfg", "sroa", "simplify", "gvn", "checks", "select", "licm", "divide", "differences", "dce"} {
+	for _, name := range []string{"cfg", "sroa", "simplify", "gvn", "checks", "select", "licm", "unrollpart", "divide", "differences", "dce"} {
 		if total[name] < 100 {
 			t.Errorf("pass %s changed %d things", name, total[name])
 		}

@@ -252,7 +252,7 @@ func (g *gen) shift(a string, t typ, depth int) string {
 func (g *gen) bits(t typ, a string) string {
 	f := pick(g, []string{"LeadingZeros", "TrailingZeros", "OnesCount", "Len", "Reverse", "ReverseBytes", "ReverseBytes", "RotateLeft"})
 	width := pick(g, []string{"8", "16", "32", "64"})
-	if f == "ReverseBytes" && width == "8" {
+	if f == "ReverseBytes" && (width == "8" || g.chance(30)) {
 		width = "32"
 	}
 	g.use("bits." + f + width)

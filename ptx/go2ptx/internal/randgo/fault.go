@@ -90,6 +90,8 @@ func (g *gen) faultOf(kind int) {
 		g.line("\toi[g*4] += int64(%d / %s)", 2+g.n(9), d)
 		g.line("\tif %s++; %s&3 == 0 { break }", i, i)
 		g.line("}")
+	case 20, 21:
+		g.faultLater()
 	default:
 		g.use("fault in a loop that may not run")
 		i, d := g.fresh("i"), g.fresh("fd")

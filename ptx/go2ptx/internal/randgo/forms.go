@@ -5,7 +5,7 @@ import "fmt"
 // form generates a language construct that other generators do not produce.
 func (g *gen) form() {
 	pick(g, []func(){g.typedRange, g.rangeLabels, g.made, g.wideTies, g.wideTies, g.texts, g.complexQuotient, g.complexQuotient, g.zeroRounded, g.overflowingCounter, g.twoLatches,
-		g.equalFloats, g.nilOrShared, g.switchOnVariables})()
+		g.equalFloats, g.nilOrShared, g.switchOnVariables, g.stepped, g.stepped, g.strided})()
 }
 
 // typedRange ranges over a number of any integer type. Some of these numbers are large or negative.

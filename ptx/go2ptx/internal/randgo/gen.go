@@ -157,7 +157,7 @@ func (g *gen) kernel() {
 func (g *gen) fault(thread int) {
 	g.line("if g == %d {", thread)
 	g.indent++
-	g.faultOf(g.n(21))
+	g.faultOf(g.n(23))
 	g.indent--
 	g.line("}")
 }

@@ -1,0 +1,91 @@
+package opt_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
+	"github.com/purecuda/cuda/ptx/go2ptx/internal/irtest"
+	"github.com/purecuda/cuda/ptx/go2ptx/internal/opt"
+)
+
+// steppedLoop builds a kernel that stores the number of iterations of a loop, and the last counter, for
+// i := start; i cond n && count < 50; i += step. It stores each counter, too.
+func steppedLoop(m *ir.Module, kind ir.Mem, cond ir.Cond, step int64) *ir.Func {
+	b := irtest.Kernel(m, "k", ir.MPtr, kind, kind)
+	p, start, n := b.Param(0), b.Param(1), b.Param(2)
+	head, next, body, end := b.Block(), b.Block(), b.Block(), b.Block()
+	b.B.Jump(head)
+	b.Set(head)
+	i, count := b.Phi(head, start.Type), b.Phi(head, ir.TI64)
+	b.B.If(b.Cmp(cond, i, n), next, end)
+	b.Set(next)
+	b.B.If(b.Cmp(ir.SLt, count, b.I64(50)), body, end)
+	b.Set(body)
+	b.Store(kind, b.Index(p, count, 8), 16, i)
+	more := b.Op(ir.OpAdd, ir.TI64, count, b.I64(1))
+	b.B.Jump(head)
+	i.Args = []*ir.Value{start, b.Op(ir.OpAdd, i.Type, i, b.F.Const(i.Type, step))}
+	count.Args = []*ir.Value{b.I64(0), more}
+	b.Set(end)
+	b.Store(ir.M64, p, 0, count)
+	b.Store(kind, p, 8, i)
+	b.B.Ret()
+	return b.F
+}
+
+// A partially unrolled loop must have the same iterations for every start, bound, direction and step,
+// at the limits of the type, too.
+func TestPartialUnrolling(t *testing.T) {
+	for _, c := range []struct {
+		cond ir.Cond
+		step int64
+	}{
+		{ir.SLt, 1}, {ir.SLe, 1}, {ir.SLt, 7}, {ir.SLe, 7}, {ir.SGt, -1}, {ir.SGe, -1}, {ir.SGt, -5}, {ir.SGe, -5},
+		{ir.ULt, 1}, {ir.ULe, 3}, {ir.UGt, -1}, {ir.UGe, -3}, {ir.SLt, -1}, {ir.SGt, 2}, {ir.ULt, -1}, {ir.Ne, 1},
+	} {
+		for _, mem := range []ir.Mem{ir.M32, ir.M64} {
+			plain, m := &ir.Module{}, &ir.Module{}
+			want, f := steppedLoop(plain, mem, c.cond, c.step), steppedLoop(m, mem, c.cond, c.step)
+			if _, err := opt.Run(f, opt.Options{Verify: true}); err != nil {
+				t.Fatal(err)
+			}
+			name := fmt.Sprintf("%s step %d, %s", c.cond, c.step, mem)
+			if len(f.Unrolled) != 1 {
+				t.Errorf("%s: unrolled %v", name, f.Unrolled)
+			}
+			low, high := int64(math.MinInt64), int64(math.MaxInt64)
+			if mem == ir.M32 {
+				low, high = math.MinInt32, math.MaxInt32
+			}
+			var ends []int64
+			for _, d := range []int64{0, 1, 3, 20, 22} {
+				ends = append(ends, low+d, high-d, d, -1-d)
+			}
+			for _, start := range ends {
+				for _, n := range ends {
+					if a, b := iterations(t, plain, want, start, n), iterations(t, m, f, start, n); a != b {
+						t.Fatalf("%s: from %d to %d: %s, want %s\n%s", name, start, n, b, a, f)
+					}
+				}
+			}
+		}
+	}
+}
+
+func iterations(t *testing.T, m *ir.Module, f *ir.Func, start, n int64) string {
+	t.Helper()
+	x := irtest.New(m)
+	p := x.Alloc(8 * 60)
+	if _, err := x.Call(f, []int64{p, start, n}); err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	for i := range int64(60) {
+		fmt.Fprint(&text, int64(binary.LittleEndian.Uint64(x.Memory[p+8*i:])), " ")
+	}
+	return text.String()
+}
