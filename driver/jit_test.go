@@ -124,7 +124,7 @@ func header(version, target string) []byte {
 	return fmt.Appendf(nil, ".version %s\n.target %s\n.address_size 64\n.visible .entry k()\n{\n\tret;\n}\n", version, target)
 }
 
-// notTaken loads text in every possible way. Each load and CanLoad must return an error with the
+// notTaken loads the PTX in every possible way. Each load and CanLoad must return an error with the
 // given code and words.
 func notTaken(t *testing.T, c *driver.Context, text []byte, code driver.CUresult, words ...string) {
 	t.Helper()

@@ -197,8 +197,8 @@ func invalidf(format string, args ...any) error {
 	return &invalidError{fmt.Sprintf(format, args...)}
 }
 
-// joinClose closes made, which was created before err occurred. It returns both err and any error
-// from Close.
+// joinClose closes the object made, which was created before err occurred. It returns both err and
+// any error from Close.
 func joinClose(err error, made interface{ Close() error }) error {
 	return errors.Join(err, made.Close())
 }

@@ -158,9 +158,9 @@ func (g *Graph) retainUsers(users map[cu.CUuserObject]int) error {
 	return nil
 }
 
-// become makes g, a captured graph, represent the empty body that to represented. The returned
-// mover recreates the captured nodes in the body with the same node numbers. The driver's captured
-// graph then belongs only to its Lifetime, which destroys it when closed.
+// become makes g, a captured graph, represent the empty body that its argument represented. The
+// returned mover recreates the captured nodes in the body with the same node numbers. The driver's
+// captured graph then belongs only to its Lifetime, which destroys it when closed.
 func (g *Graph) become(to *Graph) *mover {
 	from := g.like(g.raw)
 	from.attributes = g.attributes

@@ -9,10 +9,10 @@ import (
 )
 
 // Programmatic returns the edge of a programmatic dependency between two kernel nodes (CUDA 12.3).
-// to may start before from has ended, and must wait with griddepcontrol for the results it needs.
-// port determines when it may start: once all blocks of from have triggered or ended
-// (CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC, the default), or once all have begun
-// (CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER).
+// The kernel of the node to may start before the kernel of the node from has ended. It must wait with
+// griddepcontrol for the results it needs. port determines when it may start: once all blocks of the
+// first kernel have triggered or ended (CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC, the default), or once
+// all of them have begun (CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER).
 func Programmatic(from, to Node, port ...byte) Edge {
 	e := Edge{From: from, To: to, Data: cu.CUgraphEdgeData{
 		Type:      byte(cu.CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC),

@@ -567,8 +567,9 @@ func (k *execKeep) afterStaged(s *driver.Stream) error {
 	return k.Staged.Precede(s)
 }
 
-// isOrdered reports whether stream order alone makes later work in after run after earlier work in
-// before. It is false for the per-thread stream, which is a different stream on each thread.
+// isOrdered reports whether work in the stream before precedes later work in the stream after
+// because of stream order alone. It is false for the per-thread stream, which is a different stream
+// on each thread.
 func isOrdered(before, after *driver.Stream) bool {
 	return before == after && after.Raw() != cu.CU_STREAM_PER_THREAD
 }

@@ -277,8 +277,8 @@ func (g *Graph) ReleaseUserObject(u *driver.UserObject, n int) error {
 	}, -n)
 }
 
-// changeUsers calls call. If call succeeds, changeUsers adds change to the number of references
-// that the graph has to u.
+// changeUsers calls the function call. If that function succeeds, changeUsers adds change to the
+// number of references that the graph has to u.
 func (g *Graph) changeUsers(verb string, u *driver.UserObject, n int, call func() error, change int) error {
 	if err := g.lock(); err != nil {
 		return err

@@ -29,10 +29,10 @@ type Plan struct {
 	life *life.Lifetime
 	ctx  *driver.Context
 	mu   loader.Latch
-	keep *keep // references of the operations; replaced, never changed
+	keep *keep // references of the operations; the keep is replaced, never changed
 
 	kindOf   []uint32     // for each item, its kind, counted from 1
-	accesses *access.Sets // for each item, the accesses of its kind; replaced, never changed
+	accesses *access.Sets // for each item, the accesses of its kind; the Sets is replaced, never changed
 
 	ops     []driver.Op
 	after   [][]int // Item.After of each item; nil for a chain

@@ -39,9 +39,9 @@ func NewScalar[T any](c *driver.Context, v T) (*Scalar[T], error) {
 	return s, nil
 }
 
-// Set enqueues a new value for the scalar in stream on. Work already in on reads the previous
-// value, and later work reads the new value. Set does not allocate, and waits only if pending
-// values use all of the scalar's page-locked memory.
+// Set enqueues a new value for the scalar in the given stream. Work already in the stream reads the
+// previous value, and later work reads the new value. Set does not allocate, and waits only if
+// pending values use all of the scalar's page-locked memory.
 //
 // If the stream is capturing, Set returns an error, because every replay would set the value again.
 func (s *Scalar[T]) Set(on *driver.Stream, v T) error {

@@ -396,7 +396,7 @@ func (b *setter) keeps(n Node, l *driver.Launch) bool {
 	return true
 }
 
-// flush makes the calls of the batch, which belong to changes before next.
+// flush makes the calls of the batch, which belong to changes before the one with index next.
 func (b *setter) flush(next int) error {
 	done, err := b.batch.Run()
 	b.batch.Reset(&b.x.d.Driver)

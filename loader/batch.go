@@ -111,8 +111,9 @@ func (b *Batch) Add5(p *Proc, w0, w1, w2, w3, w4 uintptr) Frame {
 }
 
 // AddRoom is like Add5, but the call has n words, which the caller sets through the returned
-// pointer. After the n words, there are room additional words. They are not arguments, but memory
-// that arguments may point to. This memory does not move until the batch is reset.
+// pointer. The n words are followed by additional words, whose number is room. They are not
+// arguments, but memory that arguments may point to. This memory does not move until the batch is
+// reset.
 func (b *Batch) AddRoom(p *Proc, n, room int) unsafe.Pointer {
 	return unsafe.Add(unsafe.Pointer(b.push(p, n, callWords+n+room)), argsOffset)
 }
@@ -163,8 +164,8 @@ func (f Frame) SetPtr(i int, p unsafe.Pointer) {
 // batch has run.
 func (f Frame) SetKept(i int, p unsafe.Pointer) { *f.slot(i) = uintptr(p) }
 
-// SetOut sets argument i to the address of a frame's output word. of must be f or an earlier frame
-// of the same batch.
+// SetOut sets argument i to the address of a frame's output word. That frame must be f or an
+// earlier frame of the same batch.
 func (f Frame) SetOut(i int, of Frame) { *f.slot(i) = uintptr(unsafe.Pointer(of.out())) }
 
 // Out returns the output word. A call has written it through an address set by SetOut.

@@ -15,8 +15,8 @@ var trampoline, batchTrampoline uintptr
 //go:noescape
 func cgocall(fn uintptr, arg unsafe.Pointer) int32
 
-// Invoke makes the call that c heads and returns its result, which it also stores in c.Ret. Neither
-// the block nor the memory that it points to escapes.
+// Invoke makes the call of the block that begins with c. It returns the result, and also stores it in
+// c.Ret. Neither the block nor the memory that it points to escapes.
 func Invoke(c *Call) uintptr {
 	if p := c.Proc; p.addr != 0 && (c.Scope == nil || c.Scope.native) {
 		cgocall(trampoline, unsafe.Pointer(c))

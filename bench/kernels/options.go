@@ -107,7 +107,8 @@ func Binomial(t gpu.Thread, prices []float32, options []TreeOption, steps int32)
 	}
 }
 
-// atEnd returns the value of an option at the end of its time if up of its steps went upward.
+// atEnd returns the value of an option at the end of its time. up is the number of steps in which the
+// price rose.
 func (o TreeOption) atEnd(up, steps int32) float32 {
 	return max(o.Price*gpu.ApproxExp(o.Move*float32(2*up-steps))-o.Strike, 0)
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// The tag purecuda_syscall excludes this test, because with it argument blocks escape to the heap.
+// The tag purecuda_syscall excludes this test, because argument blocks escape to the heap with that
+// tag.
 func TestCallsDoNotAllocate(t *testing.T) {
 	d := rawDriver(t, &rawLibrary{})
 	notReady := rawFailing(t, cu.CUDA_ERROR_NOT_READY)

@@ -8,7 +8,8 @@ import (
 	"github.com/purecuda/cuda/driver/cudatest"
 )
 
-// The tag purecuda_syscall excludes this test, because with it argument blocks escape to the heap.
+// The tag purecuda_syscall excludes this test, because argument blocks escape to the heap with that
+// tag.
 func TestCountingAllocatesNothing(t *testing.T) {
 	w := newWork(t, cudatest.Device(t, cudatest.OnEmulator()))
 	d := w.c.Driver()

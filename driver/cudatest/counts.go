@@ -75,8 +75,8 @@ type field struct {
 	n, bytes *uint64
 }
 
-// Since returns the counts of the calls made after before was taken. before is an earlier result of
-// CountsOf.
+// Since returns the counts of the calls made after an earlier call of CountsOf, which returned
+// before.
 func (c Counts) Since(before Counts) Counts {
 	old := before.fields()
 	for i, f := range c.fields() {

@@ -51,8 +51,8 @@ func (e *Emulator) refuse(symbol, what string) result {
 }
 
 // Refused reports whether a function always returns CUDA_ERROR_NOT_SUPPORTED because the emulator
-// lacks a feature. If so, what names the feature. symbol is a name that Lookup accepts.
-// docs/emulator-functions.md lists all functions.
+// lacks a feature. If so, the result what is the name of the feature. symbol is a name that
+// Lookup accepts. docs/emulator-functions.md lists all functions.
 func Refused(symbol string) (what string, refused bool) {
 	return lacking.Of(symbol)
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/purecuda/cuda/graph/arena"
 )
 
-// lost checks that err reports a buffer of plan that a graph of plan by overwrote.
+// lost checks that err reports a buffer of the plan named plan that a graph of the plan named by
+// overwrote.
 func (k *kit) lost(err error, plan, by string) {
 	k.Helper()
 	var e *arena.OverwrittenError

@@ -279,7 +279,7 @@ func (a *admission) leave(ctx context.Context, w *waiter) error {
 	return err
 }
 
-// put returns a slot after a call.
+// put gives a slot back after a call has used it.
 func (a *admission) put(s *slot) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -125,11 +125,11 @@ func isNil(in any) bool {
 	return false
 }
 
-// Call adds an input to a batch. It passes the batch's output to use, with the index of the call's
-// row. The output's memory is valid until use returns. The calls of a batch run their uses
-// concurrently, so use must not change other rows of the output. A panic or an error in use affects
-// only its own call. use may be nil. It must not use the Batcher, because it could wait forever for
-// its own replica. Call returns the error of use unchanged.
+// Call adds an input to a batch. It passes the batch's output and the index of the call's row to the
+// function use. The output's memory is valid until use returns. The functions of the calls of a
+// batch run concurrently, so use must not change other rows of the output. A panic or an error in
+// use affects only its own call. use may be nil. It must not call the Batcher, because it could wait
+// forever for its own replica. Call returns the error of use unchanged.
 //
 // If the queue is full, Call returns a BusyError. If ctx ends first, it returns the context's cause.
 // The batch does not depend on the context of any call. After Close, the error matches

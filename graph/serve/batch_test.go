@@ -427,9 +427,9 @@ func TestBatcherRefusesDeadlinesThatCannotBeMet(t *testing.T) {
 		results = []<-chan error{joined(ctx, b, 0, ramp(width, 0))}
 		<-v.entered
 		b.SetMean(90 * time.Minute)
-		results = append(results, k.join(ctx, b, 1, 5)...) // needs 3 hours, like the next call
+		results = append(results, k.join(ctx, b, 1, 5)...) // this call and the next one need 3 hours each
 		results = append(results, k.join(ctx, b, 1, 6)...)
-		err := batched(ctx, b, ramp(width, 7)) // needs 4.5 hours
+		err := batched(ctx, b, ramp(width, 7)) // this call needs 4.5 hours
 		if !errors.Is(err, serve.ErrTooLate) || !strings.Contains(err.Error(), "4h30m0s with 2 calls") {
 			t.Errorf("got %v", err)
 		}

@@ -37,10 +37,10 @@ func WithReplicas(n int) Option {
 	return func(o *options) { o.replicas = n }
 }
 
-// WithGrowth allows the Pool to grow to most replicas. If all replicas are busy and another call
-// already waits, the next call creates a replica, provided that the device has at least memory
-// bytes free. Choose memory as the size of a replica plus the memory that the rest of the program
-// needs.
+// WithGrowth allows the Pool to grow. most is the largest number of replicas, and memory a number of
+// bytes. If all replicas are busy and another call already waits, the next call creates a replica,
+// provided that the device has at least that much free memory. Choose memory as the size of a replica
+// plus the memory that the rest of the program needs.
 func WithGrowth(most int, memory uint64) Option {
 	return func(o *options) { o.most, o.memory, o.grows = most, memory, true }
 }

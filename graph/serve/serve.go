@@ -186,10 +186,10 @@ func (p *Pool[In, Out]) accepts(c *driver.Context, f callable.Func[In, Out]) err
 	return p.acceptsRestart()
 }
 
-// Call runs the function with an input on a free replica, and passes the output to use. Other calls
-// overwrite the output's memory after use has returned. use may be nil. use must not call the Pool,
-// which could wait forever for the replica that use occupies. Call returns the error of use
-// unchanged.
+// Call runs the function with an input on a free replica, and passes the output to the function use.
+// Other calls overwrite the output's memory after use has returned. use may be nil. It must not call
+// the Pool, because it could wait forever for the replica that it occupies. Call returns the error
+// of use unchanged.
 //
 // If all replicas are busy, Call waits. If the queue is full, it returns a BusyError. If ctx ends
 // first, it returns the context's cause. After Close, the error matches driver.ErrClosed.

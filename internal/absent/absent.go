@@ -30,7 +30,7 @@ func (f *failure) Error() string { return f.msg }
 
 func (f *failure) Unwrap() error { return f.code }
 
-// Apply calls every option that is not nil with the argument to.
+// Apply applies every option that is not nil to its second argument.
 func Apply[Option ~func(T), T any](options []Option, to T) {
 	for _, o := range options {
 		if o != nil {

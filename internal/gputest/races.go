@@ -20,8 +20,9 @@ type races struct {
 // racesOf maps the name of each test that uses an emulator to its races.
 var racesOf sync.Map
 
-// ExpectRace allows the races that a test causes on purpose: the findings for which is returns
-// true. If CheckRaces is set, at least one such race must occur. On a GPU ExpectRace does nothing.
+// ExpectRace allows the races that a test causes on purpose: the findings for which the predicate
+// returns true. If CheckRaces is set, at least one such race must occur. On a GPU ExpectRace does
+// nothing.
 func ExpectRace(t testing.TB, is func(f emulator.Finding) bool) {
 	t.Helper()
 	r, emulated := racesOf.Load(t.Name())

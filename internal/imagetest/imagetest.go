@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Cubin returns the header of an sm_90 cubin, followed by room bytes that are 0.
+// Cubin returns the header of an sm_90 cubin, followed by the given number of zero bytes.
 func Cubin(room int) []byte {
 	b := make([]byte, 64+room)
 	copy(b, "\x7fELF\x02\x01\x01\x41\x08")

@@ -116,8 +116,8 @@ func (b *Batch) roomFor(i, n int) unsafe.Pointer {
 	return unsafe.Pointer(unsafe.SliceData(b.side[i]))
 }
 
-// pointInto stores in room the address that each argument will have. It returns the place for the
-// arguments, directly after these addresses.
+// pointInto stores the address that each argument will have in the memory at room. It returns the
+// place for the arguments, directly after these addresses.
 func (l *Block) pointInto(room unsafe.Pointer) unsafe.Pointer {
 	args := unsafe.Add(room, uintptr(len(l.Ptrs))*WordSize)
 	moved := uintptr(args) - uintptr(unsafe.Pointer(unsafe.SliceData(l.Store)))

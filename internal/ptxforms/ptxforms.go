@@ -279,9 +279,9 @@ func List() []Missing {
 	return out
 }
 
-// Find loads the instances of a form. If the emulator supports all of them, there is true.
-// Otherwise m describes what is missing. load reports whether the emulator lacks a feature that a
-// module needs, and which one.
+// Find loads the instances of a form. If the emulator supports all of them, the result there is
+// true. Otherwise m describes what is missing. load reports whether the emulator lacks a feature
+// that a module needs, and which one.
 func Find(f *isa.Form, load func(text string) (why string, lacks bool)) (m Missing, there bool) {
 	m.Form, m.Operands = f.String(), difference(f)
 	all := Instances(f)

@@ -206,7 +206,7 @@ func (d *decoder) append(b []byte) error {
 	return nil
 }
 
-// compressed decodes a compressed block. The result may have at most most bytes.
+// compressed decodes a compressed block. most is the maximum size of the result in bytes.
 func (d *decoder) compressed(src []byte, most int) error {
 	src, err := d.literals(src, most)
 	if err != nil {

@@ -113,7 +113,7 @@ func (r *reader) mistake(file, old, text, test string, want ...string) {
 	}
 }
 
-// quoted returns the code block of the page that follows a line ending in before.
+// quoted returns the code block of the page that follows a line that ends with the string before.
 func (r *reader) quoted(before string) string {
 	r.t.Helper()
 	page, err := os.ReadFile(filepath.Join(r.root, "docs", r.page))

@@ -75,7 +75,7 @@ func isTable(f *types.Func) bool {
 	return receiver(f) == "Batch" || receiver(f) == "Driver" && (f.Name() == "Has" || f.Name() == "Proc")
 }
 
-// body records the references that from makes in a piece of syntax.
+// body records the references to other objects in the syntax n, which belongs to the object from.
 func (c *calls) body(s *source, from types.Object, n ast.Node) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -128,7 +128,7 @@ func closeOf(t types.Type) types.Object {
 	return nil
 }
 
-// use records that from refers to an object.
+// use records that the object from refers to the object to.
 func (c *calls) use(from, to types.Object) {
 	switch to := to.(type) {
 	case *types.Func:

@@ -56,9 +56,9 @@ func load(root string, names ...string) ([]*source, error) {
 	return all, nil
 }
 
-// users returns the package with the path of, the packages in names, and all packages of the module
-// through which these import it. Each package comes after its imports. All of them must be checked
-// from source. Otherwise two packages could have different objects for the same type.
+// users returns the package with the path in of, the packages in names, and all packages of the
+// module through which these import it. Each package comes after its imports. All of them must be
+// checked from source. Otherwise two packages could have different objects for the same type.
 func users(root, of string, names ...string) ([]string, error) {
 	args := []string{"list", "-deps", "-json=ImportPath,Imports,Module"}
 	for _, n := range names {

@@ -415,7 +415,7 @@ func (f *finder) truth(n *ast.Ident) {
 }
 
 // choice makes an expression conditional, by wrapping it in a call of a function literal that
-// evaluates either the expression or other. The compiler inlines the literal.
+// evaluates either the expression or the one in other. The compiler inlines the literal.
 func (f *finder) choice(kind string, n ast.Expr, t types.Type, other, to string) {
 	name, ok := f.typeName(t)
 	if !ok {

@@ -274,7 +274,7 @@ func (j *formsJob) run(dir string) {
 	}
 }
 
-// parallel calls do with each number from 0 to n-1, on all processors.
+// parallel calls the function do with each number from 0 to n-1, on all processors.
 func parallel(n int, do func(i int)) {
 	var wg sync.WaitGroup
 	var next atomic.Int64

@@ -157,7 +157,7 @@ func marked(mark string, lines []string) []string {
 	return all
 }
 
-// minus returns the lines of s that other lacks, as "package: line".
+// minus returns the lines of s that are not in other, as "package: line".
 func (s surface) minus(other surface) []string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(s)) {

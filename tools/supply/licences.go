@@ -84,8 +84,8 @@ func ownModules(root string) ([]string, error) {
 	return dirs, nil
 }
 
-// merge adds modules to all. It omits a module that is already listed with use "programs" or with a
-// use that includes the new one.
+// merge adds the modules in some to those in all. It omits a module that is already listed with
+// use "programs" or with a use that includes the new one.
 func merge(all, some []dependency) []dependency {
 	for _, d := range some {
 		if !slices.ContainsFunc(all, func(a dependency) bool {

@@ -16,7 +16,8 @@ type Crowd struct {
 	end   chan error
 }
 
-// Run calls each in every goroutine of the crowd, and returns when all these calls have returned.
+// Run calls the function each in every goroutine of the crowd. It returns when all these calls have
+// returned.
 func (c *Crowd) Run(n int, each func(member, n int) error) error {
 	c.once.Do(func() {
 		c.end = make(chan error, CrowdSize)

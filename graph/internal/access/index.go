@@ -103,8 +103,8 @@ func cover(old []segment, lo, hi uint64, step int, mode driver.AccessMode) []seg
 	return next
 }
 
-// readBy appends to next the segments of old between lo and hi, each with step as an additional
-// reader. Gaps become segments without a writer.
+// readBy appends the segments of old between lo and hi to the list next, each with step as an
+// additional reader. Gaps become segments without a writer.
 func readBy(next, old []segment, lo, hi uint64, step int) []segment {
 	at := lo
 	for _, s := range old {

@@ -22,7 +22,7 @@ func (e *earlier) has(i int) bool {
 }
 
 // Add appends an item that runs after the given items. It returns, in ascending order, the smallest
-// subset of after that implies the rest.
+// subset of these items that implies the rest.
 func (r *Reach) Add(after []int) []int {
 	slices.Sort(after)
 	after = slices.Compact(after)

@@ -60,8 +60,8 @@ var pool = sync.Pool{New: func() any { return new(Sets) }}
 
 func New() *Sets { return pool.Get().(*Sets) }
 
-// OfPlan returns the sets of a plan. of contains the kind of each item, counted from 1. The caller
-// must then enter the kinds in order.
+// OfPlan returns the sets of a plan. The first parameter contains the kind of each item, counted
+// from 1. The caller must then enter the kinds in order.
 func OfPlan(of []uint32, kinds int) *Sets {
 	return &Sets{of: of, list: make([]Set, 0, kinds)}
 }

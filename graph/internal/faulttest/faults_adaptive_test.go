@@ -103,7 +103,8 @@ func (k *kit) adaptiveInArena() []error {
 	return append(errs, failures(other.Close(), a.Close())...)
 }
 
-// overlapping starts a recorded call on s and an eager call on other, which waits for the first.
+// overlapping starts a recorded call on the stream s and an eager call on the stream other. The eager
+// call waits for the recorded one.
 func (k *kit) overlapping(s, other *driver.Stream, in callable.Option) (errs []error) {
 	k.Helper()
 	first, err := callable.New(s, k.affine, nil, in)

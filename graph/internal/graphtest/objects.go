@@ -30,7 +30,8 @@ type Destructor struct{ N atomic.Int32 }
 
 func (d *Destructor) Destroy() { d.N.Add(1) }
 
-// Expect waits for want destructions, and then slightly longer to detect an extra one.
+// Expect waits until the number of destructions is want, and then slightly longer to detect an extra
+// one.
 func (d *Destructor) Expect(k *Kit, want int32) {
 	k.Helper()
 	for end := time.Now().Add(10 * time.Second); d.N.Load() < want && time.Now().Before(end); {

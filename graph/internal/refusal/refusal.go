@@ -73,9 +73,9 @@ func IgnoreFault(err error) error {
 	return err
 }
 
-// OtherDriver returns an error if of belongs to a driver other than c's, such as an emulator,
-// because its handles are invalid in c's driver. Other contexts of the same driver are left to CUDA
-// or [OtherContext].
+// OtherDriver returns an error if the second context belongs to a different driver than c, such as an
+// emulator, because its handles are invalid in c's driver. Different contexts of one driver are left
+// to CUDA or [OtherContext].
 func OtherDriver(c *driver.Context, what any, of *driver.Context) error {
 	if c == of || c.Device().Driver() == of.Device().Driver() {
 		return nil
@@ -83,7 +83,7 @@ func OtherDriver(c *driver.Context, what any, of *driver.Context) error {
 	return Invalid("%v belongs to another driver, %s", what, of.Device().Driver().Library().Name())
 }
 
-// OtherContext returns an error if of and c are different contexts. Two Contexts with the same
+// OtherContext returns an error if the two contexts differ. Two Contexts with the same
 // driver context count as the same.
 func OtherContext(c *driver.Context, what any, of *driver.Context) error {
 	if c == of {

@@ -69,7 +69,7 @@ func checkOwners(t *testing.T, rnd *rand.Rand, things []life.Ref) {
 		if !maps.Equal(o.holds(), m.want()) {
 			t.Fatalf("step %d (%s): %d things held, want %d", step, what, len(o.holds()), len(m.want()))
 		}
-		if rnd.IntN(8) == 0 { // make another graph or exec share them, and then change one of the two
+		if rnd.IntN(8) == 0 { // another graph or Exec shares the references, and then one of the two changes them
 			others = append(others, o.Share())
 			o = o.Writable()
 		}

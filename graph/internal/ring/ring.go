@@ -28,7 +28,7 @@ type slot[T any] struct {
 // Slots is the number of values that can be in flight at once.
 const Slots = 64
 
-// New returns a ring whose Send copies values to the buffer to.
+// New returns a ring whose Send copies values to the given buffer.
 func New[T any](c *driver.Context, to *driver.Buffer[T]) (*Ring[T], error) {
 	block, err := driver.AllocHost[T](c, Slots)
 	if err != nil {
@@ -56,7 +56,7 @@ func (r *Ring[T]) add(c *driver.Context, to *driver.Buffer[T], i int) error {
 	return nil
 }
 
-// Send copies v to the device, in stream order on the stream on. If all slots are in flight, it
+// Send copies v to the device, in the order of the given stream. If all slots are in flight, it
 // waits for the oldest.
 func (r *Ring[T]) Send(on *driver.Stream, v T) error {
 	r.mu.Lock()

@@ -7,9 +7,9 @@ import (
 )
 
 // Repeat loads the PTX of a source in build b and runs all steps for b, as Run does. After each
-// launch it calls again, for example to measure how long the launch takes. launch enqueues the same
-// launch n more times, with the current contents of the buffers, and waits. refill restores the
-// contents from before the first launch.
+// launch it calls the function again, for example to measure how long the launch takes. launch
+// enqueues the same launch n more times, with the current contents of the buffers, and waits.
+// refill restores the contents from before the first launch.
 func (src *Source) Repeat(c *driver.Context, b Build, ptx string, again func(step string, refill func() error, launch func(n int) error) error) error {
 	_, err := src.run(c, b, ptx, again)
 	return err

@@ -12,8 +12,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// eachDriverAnew calls use repeatedly, first with a new emulator each time, then with the GPU. After
-// each call it calls then.
+// eachDriverAnew calls the function use repeatedly, first with a new emulator each time, then with
+// the GPU. After each of these calls, it calls the function then.
 func eachDriverAnew(t *testing.T, times int, use func(t *testing.T, d *driver.Driver), then func(t *testing.T, round int)) {
 	t.Run("emulator", func(t *testing.T) {
 		for i := range times {
@@ -61,7 +61,8 @@ func TestNoGoroutineIsLeft(t *testing.T) {
 	})
 }
 
-// settled waits up to 10 seconds until at most want goroutines exist, and returns their number.
+// settled waits up to 10 seconds until the number of goroutines is at most want, and returns that
+// number.
 func settled(want int) int {
 	end := time.Now().Add(10 * time.Second)
 	for runtime.NumGoroutine() > want && time.Now().Before(end) {

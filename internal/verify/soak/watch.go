@@ -121,9 +121,9 @@ func (w *watcher) finish(out io.Writer) error {
 
 func mib(bytes uint64) float64 { return float64(bytes) / (1 << 20) }
 
-// grown returns an error that lists the resources of which last uses more than first. It tolerates
-// variation caused by the collector's pace, by threads that the runtime keeps, and by the driver's
-// pools.
+// grown returns an error that lists the resources of which the last sample uses more than the first.
+// It tolerates variation caused by the collector's pace, by threads that the runtime keeps, and by
+// the driver's pools.
 func grown(first, last sample) error {
 	var errs []error
 	for _, x := range []struct {

@@ -42,8 +42,8 @@ func AddOpen(emulated C.int) C.int {
 //export AddSelftest
 func AddSelftest() C.int { return answer(device.Selftest()) }
 
-// AddTo adds by to each of n words of the caller's memory, replays times, in the primary context of
-// device 0.
+// AddTo adds the number by to each of n words of the caller's memory, replays times, in the
+// primary context of device 0.
 //
 //export AddTo
 func AddTo(address C.ulonglong, n C.int, by C.uint, replays C.int) C.int {

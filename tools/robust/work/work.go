@@ -65,8 +65,8 @@ func (d *Device) Close() error {
 	return errors.Join(d.module.Close(), d.Context.Close(), d.driver.Close())
 }
 
-// Add adds by to each of n words at a device address by replaying a graph, replays times. It
-// returns when all work has finished.
+// Add replays a graph that adds the number by to each of n words at a device address. replays is the
+// number of replays. Add returns when all work has finished.
 func (d *Device) Add(address uint64, n int, by uint32, replays int) (err error) {
 	s, err := d.Context.NewStream()
 	if err != nil {

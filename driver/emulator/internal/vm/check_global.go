@@ -193,8 +193,8 @@ func (w *warp) raceGlobal(in *inst, r *Region, p uint64, i int) {
 	}
 }
 
-// conflict returns an earlier access that is unordered with now. both reports whether both accesses
-// are writes.
+// conflict returns an earlier access that is unordered with the current access now. The result both
+// reports whether both accesses are writes.
 func (c *cell) conflict(now mark, write bool, knows clockSet) (prev mark, both bool) {
 	switch {
 	case c.write.unordered(now, knows):
@@ -210,8 +210,9 @@ func (c *cell) conflict(now mark, write bool, knows clockSet) (prev mark, both b
 	return mark{}, false
 }
 
-// record stores now. A write replaces the whole record. A read replaces the last read, which moves
-// to mate if another lane of the same warp made it, or to other if another warp made it.
+// record stores the current access now. A write replaces the whole record. A read replaces the last
+// read, which moves to mate if another lane of the same warp made it, or to other if another warp
+// made it.
 func (c *cell) record(now mark, write bool) {
 	if write {
 		*c = cell{write: now}
@@ -227,8 +228,8 @@ func (c *cell) record(now mark, write bool) {
 	c.read = now
 }
 
-// unordered reports whether the earlier access p and the access now are unordered. knows is the
-// clock set of the block that makes the access now.
+// unordered reports whether the earlier access p and the current access now are unordered. knows is
+// the clock set of the block that makes the current access.
 func (p mark) unordered(now mark, knows clockSet) bool {
 	switch {
 	case p.event == nil:

@@ -52,8 +52,8 @@ func (b *shadowByte) reads(now touch) {
 	b.read = now
 }
 
-// race returns an earlier access that is unordered with w's access now. If there is none, it
-// returns a zero touch. wrote reports whether the earlier access is a write.
+// race returns an earlier access that is unordered with w's current access now. If there is none, it
+// returns a zero touch. The result wrote reports whether the earlier access is a write.
 func (b *shadowByte) race(w *warp, now touch, write bool) (prev touch, wrote bool) {
 	if w.races(b.write, now) {
 		return b.write, true
@@ -214,7 +214,8 @@ func (w *warp) touch(in *inst, pc int32, i int, at uint64) {
 	}
 }
 
-// races reports whether the earlier access t and the access now are unordered.
+// races reports whether the earlier access t and the current access now are
+// unordered.
 func (w *warp) races(t, now touch) bool {
 	if t.thread == 0 || t.thread == now.thread || t.epoch != now.epoch {
 		return false

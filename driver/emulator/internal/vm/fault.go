@@ -307,7 +307,7 @@ func shortName(function string) string {
 
 func lastPart(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
 
-// at returns verb followed by the trace, or "" if the trace is empty.
+// at returns the trace with verb before it, or "" if the trace is empty.
 func (t *Trace) at(verb string) string {
 	if s := t.String(); s != "" {
 		return verb + s

@@ -125,8 +125,8 @@ func grid(x, threads int) vm.LaunchOptions {
 }
 
 // kernelText returns a kernel test(out, in0, in1, ...). Each parameter is a pointer to one element
-// per thread. In body, %id (u32) is the thread's index, and %a, %b and %c are the thread's inputs
-// of type in. body must set %d of type out.
+// per thread. In body, %id (u32) is the thread's index, and %a, %b and %c are the thread's inputs,
+// whose types are listed in the parameter in. body must set %d, which has the type out.
 func kernelText(out string, in []string, body string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, ".visible .entry test(.param .u64 po")

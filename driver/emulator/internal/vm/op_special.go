@@ -247,7 +247,8 @@ const (
 	sharedUnit    = 128
 )
 
-// reservedStart returns the offset of the reserved part in a block that uses used bytes itself.
+// reservedStart returns the offset of the reserved part of shared memory. used is the number of bytes
+// that the block itself uses.
 func reservedStart(used int) int { return (used + 15) &^ 15 }
 
 // reservedRegister returns a function that reads a %reserved_smem register, or nil if name is not

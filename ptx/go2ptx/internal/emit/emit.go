@@ -79,7 +79,8 @@ type module struct {
 	callees      map[*ir.Func][]*ir.Func
 }
 
-// reaches reports whether from is to or can call it, directly or through other functions.
+// reaches reports whether the function from can call the function to, directly or through other
+// functions, or is the same function.
 func (e *module) reaches(from, to *ir.Func) bool {
 	seen := map[*ir.Func]bool{from: true}
 	for todo := []*ir.Func{from}; len(todo) > 0; {

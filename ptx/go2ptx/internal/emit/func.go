@@ -183,8 +183,8 @@ func strip(v *ir.Value) (base *ir.Value, not bool) {
 	}
 }
 
-// copies emits the moves into the phis of block to for the edge from b. The moves are semantically
-// parallel.
+// copies emits the moves into the phis of the block to, for its edge from b. The moves are
+// semantically parallel.
 func (x *fn) copies(b, to *ir.Block) {
 	var moves []move
 	for i, p := range to.Preds {

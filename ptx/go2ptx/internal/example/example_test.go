@@ -58,7 +58,7 @@ func download[T any](d *device, b *driver.Buffer[T]) []T {
 	return x
 }
 
-// near fails the test unless the relative error of each result is at most by.
+// near fails the test unless the relative error of each result is at most the limit by.
 func near(t *testing.T, what string, got, want []float32, by float64) {
 	t.Helper()
 	for i := range want {

@@ -48,7 +48,8 @@ func lineOf(t testing.TB, data []byte, comment string) int {
 	return line
 }
 
-// sourceIs reports whether a finding's source position is at, possibly inside an inlined function.
+// sourceIs reports whether a finding's source position equals at, possibly as the position in an
+// inlined function.
 func sourceIs(source, at string) bool {
 	return source == at || strings.HasPrefix(source, at+", inlined at ")
 }

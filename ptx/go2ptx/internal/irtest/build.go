@@ -36,7 +36,7 @@ func Func(m *ir.Module, name string, params ...ir.Mem) *Builder {
 // Block adds a block. Use Set to make it the current block.
 func (b *Builder) Block() *ir.Block { return b.F.NewBlock() }
 
-// Set makes to the current block.
+// Set makes the given block the current one.
 func (b *Builder) Set(to *ir.Block) { b.B = to }
 
 // Op appends an instruction.

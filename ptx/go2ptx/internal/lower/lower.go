@@ -165,7 +165,7 @@ func (l *lowerer) attempts(f *ir.Func, pos token.Pos, body func(*builder)) {
 	}
 }
 
-// protect calls do and reports a panic of the compiler as an error.
+// protect calls the function do and reports a panic of the compiler as an error.
 func (l *lowerer) protect(pos token.Pos, do func()) {
 	defer func() {
 		switch r := recover().(type) {

@@ -27,7 +27,7 @@ func splitDifferences(f *ir.Func) int {
 				x, inner := v.Args[0], v.Args[1]
 				y, z := inner.Args[0], inner.Args[1]
 				v.Op = ir.OpAdd
-				if inner.Block != b { // it may be outside of a loop
+				if inner.Block != b { // inner may be outside of a loop that contains b
 					inner.Args[0], inner.Args[1] = z, y
 					break
 				}

@@ -47,8 +47,8 @@ func unrollInner(f *ir.Func) int {
 	return n
 }
 
-// unrollOne unrolls the first loop that can be unrolled, inner loops first. The copies may have as many
-// values as most returns for the loop.
+// unrollOne unrolls the first loop that can be unrolled, inner loops first. The copies may have as
+// many values as the function most returns for the loop.
 func unrollOne(f *ir.Func, most func(*ir.Loop) int) bool {
 	loops := f.Loops(f.Dominators())
 	if len(loops.Odd) > 0 {
@@ -318,7 +318,7 @@ func (u *unroller) copy(blocks []*ir.Block) *iteration {
 }
 
 // connect gives the copies their operands, predecessors and successors. The copy of the block exit
-// continues with block to, or the copy of it.
+// continues with the block to, or with its copy.
 func (u *unroller) connect(it *iteration, exit, to *ir.Block) {
 	h := u.loop.Header
 	for b, c := range it.blocks {

@@ -162,8 +162,8 @@ func (g *gen) fault(thread int) {
 	g.line("}")
 }
 
-// mix adds the variables from index from onward to a sum, so that each of them affects the results.
-// It always adds the last variable of a block, and the others most of the time.
+// mix adds the variables whose index is at least from to a sum, so that each of them affects the
+// results. It always adds the last variable of a block, and the others most of the time.
 func (g *gen) mix(from int, often int) {
 	if g.inHelper {
 		return

@@ -8,7 +8,7 @@ import (
 
 //go:generate go run github.com/purecuda/cuda/ptx/cmd/go2ptx -nobounds -module
 
-// The names of types in the names of kernels.
+// The type names that appear in the names of kernels.
 type (
 	f32  = float32
 	half = uint16

@@ -51,8 +51,8 @@ type Part struct {
 // Elements holds the elements of a pack.
 type Elements[B Bits] [16]B
 
-// Each calls do for the packs of the calling thread. dst is the address of an array of n elements of
-// type B, and each is the number of elements of a pack, a power of two.
+// Each calls the function do for the packs of the calling thread. dst is the address of an array of
+// n elements of type B, and each is the number of elements of a pack, a power of two.
 func Each[B Bits](t gpu.Thread, dst, n uint64, each int, do func(Part)) {
 	EachOf(t, dst, n, each, bits.TrailingZeros32(uint32(Size[B]())), do)
 }

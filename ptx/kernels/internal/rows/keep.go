@@ -53,9 +53,9 @@ func (r *twice[T, M]) forth(one func(x float32), do func(w *pack)) {
 	r.end = k
 }
 
-// back calls do for each pack, from the last to the first, and then one for each single element: if
-// the row was not kept, the caches hold what was read last. at is the number of bytes before the pack
-// or the element in the row.
+// back calls the function do for each pack, from the last to the first, and then the function one
+// for each single element: if the row was not kept, the caches hold what was read last. at is the
+// number of bytes before the pack or the element in the row.
 func (r *twice[T, M]) back(one func(x float32, at uint64), do func(w *pack, at uint64)) {
 	rank, size := r.team.rank(), r.team.size()
 	packs := gpu.ViewAt[uint32](r.first, r.packs*4).Slice()

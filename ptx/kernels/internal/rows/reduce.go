@@ -100,8 +100,8 @@ func isLast(t gpu.Thread, counter uint64, parts uint32) bool {
 	return *number == parts-1
 }
 
-// visit calls one for each single element of a thread, with its address, and do for each pack. at is
-// the index of the (first) element.
+// visit calls the function one for each single element of a thread, with its address, and the
+// function do for each pack. at is the index of the (first) element.
 func visit[T Element](row uint64, n int, s stride, one func(address uint64, at int), do func(w *pack, at int)) {
 	p := partsOf[T](row, n)
 	for i := s.first; i < p.singles; i += s.step {

@@ -80,9 +80,9 @@ func offset[T Element](row int, pitch uint64) uint64 {
 	return uint64(row) * pitch * uint64(Size[T]())
 }
 
-// eachRow calls do for the rows of the calling thread's team, with the number of columns. The teams
-// of a warp stay together, because they exchange values with shuffles. After the last row, some of
-// them therefore get a row without columns.
+// eachRow calls the function do for the rows of the calling thread's team, with the number of
+// columns. The teams of a warp stay together, because they exchange values with shuffles. After the
+// last row, some of them therefore get a row without columns.
 func eachRow(t gpu.Thread, rows, cols int, do func(row, n int)) {
 	teams := t.BlockDimY()
 	before := t.ThreadY() & int(31/uint32(t.BlockDimX())) // teams of this warp before this one
