@@ -2,10 +2,8 @@ package kernels
 
 import (
 	"github.com/purecuda/cuda/driver"
-	"github.com/purecuda/cuda/internal/launchers"
+	"github.com/purecuda/cuda/ptx/kernels/internal/gather"
 )
-
-var gatherSource = source(launchers.GatherModule)
 
 // Index lists the types of indices in device memory.
 type Index interface{ int32 | int64 }
@@ -23,7 +21,7 @@ func Gather[T Element, I Index](dst, src driver.MemoryOf[T], index driver.Memory
 		return nil, opError("gather", err)
 	}
 	w := uint64(width)
-	m := maker{gatherSource, d.mem.Context(), kernelName{"gather_", typeName[I]()}, reused(again)}
+	m := maker{gather.Module, d.mem.Context(), kernelName{"gather_", typeName[I]()}, reused(again)}
 	l, err := m.elementwise(d.n, pack(d.size),
 		out(&d), u64(x.n), u64(w*uint64(d.size)), in(&s), u64(s.n/w), in(&x))
 	if err != nil {

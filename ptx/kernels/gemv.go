@@ -2,10 +2,8 @@ package kernels
 
 import (
 	"github.com/purecuda/cuda/driver"
-	"github.com/purecuda/cuda/internal/launchers"
+	"github.com/purecuda/cuda/ptx/kernels/internal/gemv"
 )
-
-var gemvSource = source(launchers.GemvModule)
 
 // Gemv returns the operation that multiplies a matrix by a vector: y[r] is the sum over c of
 // a[r][c]·x[c]. The vectors have the element type of the matrix, or float32 for a matrix of F16 or
@@ -15,8 +13,8 @@ var gemvSource = source(launchers.GemvModule)
 // rounding to X, the error of an element is at most (cols/1024+20)·6e-8 times the sum of
 // the absolute values of the products.
 //
-// Arguments: 0 y, 1 a, 2 x, 3 rows, 4 columns, 5 pitch (all uint64). It reads a and x,
-// and writes y.
+// Arguments: 0 y, 1 a, 2 x, 3 rows, 4 columns, 5 pitch (all uint64), 6 type of 16-bit elements
+// (uint32). Do not change argument 6. It reads a and x, and writes y.
 func Gemv[A, X NetFloat](y driver.MemoryOf[X], a Matrix[A], x driver.MemoryOf[X], again ...*driver.Launch) (*driver.Launch, error) {
 	matrix, vector := typeName[A](), typeName[X]()
 	if matrix != vector && vector != "f32" {
@@ -31,8 +29,8 @@ func Gemv[A, X NetFloat](y driver.MemoryOf[X], a Matrix[A], x driver.MemoryOf[X]
 	if err != nil {
 		return nil, opError("GEMV", err)
 	}
-	m := maker{gemvSource, of.mem.Context(), kernelName{"gemv_", matrix, "_", vector}, reused(again)}
-	l, err := m.prepare(&cfg, out(&to.operand), in(&of.operand), in(&from), u64(uint64(of.rows)), u64(uint64(of.cols)), u64(uint64(of.pitch)))
+	m := maker{gemv.Module, of.mem.Context(), kernelName{"gemv_", floatName[A](), "_", floatName[X]()}, reused(again)}
+	l, err := m.prepare(&cfg, out(&to.operand), in(&of.operand), in(&from), u64(uint64(of.rows)), u64(uint64(of.cols)), u64(uint64(of.pitch)), halfOf[A]())
 	if err != nil {
 		return nil, opError("GEMV", err)
 	}

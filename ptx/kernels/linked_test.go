@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/purecuda/cuda/internal/launchers"
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
@@ -86,15 +85,13 @@ func linked(t *testing.T, uses string) (names []string) {
 func files(t *testing.T) map[string][]byte {
 	t.Helper()
 	texts := make(map[string][]byte)
-	for files, pattern := range map[fs.FS]string{launchers.Texts: "*.ptx", kernels.Texts(): "*/*.ptx"} {
-		names, err := fs.Glob(files, pattern)
-		if err != nil {
+	names, err := fs.Glob(kernels.Texts(), "*/*.ptx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if texts[path.Base(name)], err = fs.ReadFile(kernels.Texts(), name); err != nil {
 			t.Fatal(err)
-		}
-		for _, name := range names {
-			if texts[path.Base(name)], err = fs.ReadFile(files, name); err != nil {
-				t.Fatal(err)
-			}
 		}
 	}
 	return texts

@@ -5,10 +5,8 @@ import (
 	"math"
 
 	"github.com/purecuda/cuda/driver"
-	"github.com/purecuda/cuda/internal/launchers"
+	"github.com/purecuda/cuda/ptx/kernels/internal/rope"
 )
-
-var ropeSource = source(launchers.RopeModule)
 
 // Heads describes memory as tokens that consist of heads. Head h of token t begins at
 // element t*TokenPitch + h*HeadPitch and has Dim elements.
@@ -72,20 +70,21 @@ func RopeFrequencies(pairs int, base float64) []float32 {
 //
 // Arguments: 0 dst, 1 src, 2 positions, 3 frequencies, 4 tokens (uint64), 5 heads, 6 dim, 7 pairs
 // (uint32), 8 token pitch of dst, 9 head pitch of dst, 10 token pitch of src, 11 head pitch of src
-// (uint64), 12 pairing (uint32). It reads src, positions and frequencies, and writes dst.
+// (uint64), 12 pairing, 13 type of 16-bit elements (uint32). Do not change argument 13. It
+// reads src, positions and frequencies, and writes dst.
 func Rope[T NetFloat](dst, src Heads[T], positions driver.MemoryOf[int32], frequencies driver.MemoryOf[float32], pairing Pairing, again ...*driver.Launch) (*driver.Launch, error) {
 	d, s := dst.operand("dst"), src.operand("src")
 	p, f := operandOf("positions", positions), operandOf("frequencies", frequencies)
 	if err := ropeOperands(d, s, p, f, pairing); err != nil {
 		return nil, opError("rope", err)
 	}
-	const together = 4 // number of heads per thread, as in rope.cu
+	const together = 4 // number of heads per thread, as in rope.go
 	busy := uint64(d.layers) * uint64((d.rows+together-1)/together) * max(f.n, 1)
-	m := maker{ropeSource, d.mem.Context(), kernelName{"rope_", typeName[T]()}, reused(again)}
+	m := maker{rope.Module, d.mem.Context(), kernelName{"rope_", floatName[T]()}, reused(again)}
 	l, err := m.elementwise(busy, 1,
 		out(&d.operand), in(&s.operand), in(&p), in(&f),
 		u64(uint64(d.layers)), u32(uint32(d.rows)), u32(uint32(d.cols)), u32(uint32(f.n)),
-		u64(uint64(d.layer)), u64(uint64(d.pitch)), u64(uint64(s.layer)), u64(uint64(s.pitch)), u32(uint32(pairing)))
+		u64(uint64(d.layer)), u64(uint64(d.pitch)), u64(uint64(s.layer)), u64(uint64(s.pitch)), u32(uint32(pairing)), halfOf[T]())
 	if err != nil {
 		return nil, opError("rope", err)
 	}

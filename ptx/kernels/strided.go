@@ -1,11 +1,12 @@
 package kernels
 
 import (
-	"github.com/purecuda/cuda/driver"
-	"github.com/purecuda/cuda/internal/launchers"
-)
+	"cmp"
+	"slices"
 
-var stridedSource = source(launchers.StridedModule)
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/ptx/kernels/internal/strided"
+)
 
 // MaxDims is the maximum number of dimensions of a strided copy. Dimensions that are
 // contiguous in both layouts are merged first.
@@ -25,7 +26,7 @@ type Strided struct {
 	ToStride, FromStride [MaxDims]int64
 }
 
-var _ = launchers.Strided(Strided{}) // the type of the kernel's parameter
+var _ = strided.Strided(Strided{}) // the type of the kernel's parameter
 
 // StridedCopy returns the operation that copies an array of the given shape from its
 // layout in src to its layout in dst. The copy can be a transposition, a slice, a
@@ -41,8 +42,9 @@ func StridedCopy[T Element](dst driver.MemoryOf[T], to Layout, src driver.Memory
 	if err != nil {
 		return nil, err
 	}
-	m := maker{stridedSource, d.mem.Context(), kernelName{"strided_copy"}, reused(again)}
-	l, err := m.elementwise(s.Runs*s.Run/uint64(d.size), 1, out(&d), in(&origin), arg{copy: &s})
+	blocks := (*strided.Strided)(&s).Blocks()
+	m := maker{strided.Module, d.mem.Context(), kernelName{"strided_copy"}, reused(again)}
+	l, err := m.elementwise(blocks*threads, 1, out(&d), in(&origin), arg{copy: &s})
 	if err != nil {
 		return nil, opError("strided copy", err)
 	}
@@ -87,6 +89,8 @@ func stridedDims(dims []dim, dst operand, to Layout, src operand, from Layout, s
 	for i, n := range shape {
 		dims = append(dims, dim{int64(n), int64(to.Strides[i]), int64(from.Strides[i])})
 	}
+	// The order of the dimensions does not matter. In this one, the kernel writes neighbours.
+	slices.SortStableFunc(dims, func(a, b dim) int { return cmp.Compare(magnitude(b.to), magnitude(a.to)) })
 	return merged(dims)
 }
 
@@ -115,6 +119,25 @@ func merged(dims []dim) ([]dim, error) {
 
 func (d dim) inOnePiece() bool { return d.to == 1 && d.from == 1 }
 
+func magnitude(x int64) int64 { return max(x, -x) }
+
+// nextReads moves the dimension with the smallest stride in src before the last one, unless it is the
+// last one. The kernel transposes the last two dimensions.
+func nextReads(dims []dim) {
+	last := len(dims) - 1
+	best := last
+	for i, d := range dims {
+		if d.from != 0 && magnitude(d.from) < magnitude(dims[best].from) {
+			best = i
+		}
+	}
+	if best < last-1 {
+		d := dims[best]
+		copy(dims[best:last-1], dims[best+1:last])
+		dims[last-1] = d
+	}
+}
+
 // newStrided converts extents and strides from elements to bytes. If the last dimension is
 // contiguous, each run covers that dimension.
 func newStrided(size int64, to, from int, dims []dim) Strided {
@@ -126,6 +149,7 @@ func newStrided(size int64, to, from int, dims []dim) Strided {
 		s.Run *= uint64(dims[n-1].extent)
 		dims = dims[:n-1]
 	}
+	nextReads(dims)
 	for i, d := range dims {
 		at := MaxDims - len(dims) + i
 		s.Runs *= uint64(d.extent)

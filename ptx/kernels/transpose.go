@@ -2,18 +2,9 @@ package kernels
 
 import (
 	"github.com/purecuda/cuda/driver"
-	"github.com/purecuda/cuda/internal/launchers"
+	tiles "github.com/purecuda/cuda/ptx/kernels/internal/pack"
+	"github.com/purecuda/cuda/ptx/kernels/internal/transpose"
 )
-
-var transposeSource = source(launchers.TransposeModule)
-
-// tile returns the side length of the square that a block transposes.
-func tile(size uintptr) uint64 {
-	if size == 8 {
-		return 32
-	}
-	return 64
-}
 
 // Transpose returns the operation that transposes matrices. src contains the given number of
 // batches, each a matrix of rows and columns without gaps. The operation writes each matrix to dst
@@ -26,10 +17,10 @@ func Transpose[T Element](dst, src driver.MemoryOf[T], batches, rows, columns in
 	if err := matricesFit(d, s, batches, rows, columns); err != nil {
 		return nil, opError("transpose", err)
 	}
-	b, r, c, side := uint64(batches), uint64(rows), uint64(columns), tile(d.size)
-	tiles := b * ((r + side - 1) / side) * ((c + side - 1) / side)
-	m := maker{transposeSource, d.mem.Context(), kernelName{"transpose_", bitsName[T]()}, reused(again)}
-	l, err := m.elementwise(tiles*threads, 1, out(&d), in(&s), u64(b), u64(r), u64(c))
+	b, r, c, side := uint64(batches), uint64(rows), uint64(columns), uint64(tiles.TileSide(int(d.size)))
+	n := b * ((r + side - 1) / side) * ((c + side - 1) / side)
+	m := maker{transpose.Module, d.mem.Context(), kernelName{"transpose_", bitsName[T]()}, reused(again)}
+	l, err := m.elementwise(n*threads, 1, out(&d), in(&s), u64(b), u64(r), u64(c))
 	if err != nil {
 		return nil, opError("transpose", err)
 	}

@@ -40,7 +40,9 @@ func (c *Cluster) begin() {
 }
 
 func (c *Cluster) pairs() bool { return true }
-func (c *Cluster) blocks() int { return c.t.ClusterDimX() }
+
+// blocks returns at least 1, so that the compiler adds no checks of divisions.
+func (c *Cluster) blocks() int { return max(c.t.ClusterDimX(), 1) }
 
 // share gives the block a part of the packs. The first block has the single elements.
 func (c *Cluster) share(p *parts) {
@@ -62,7 +64,7 @@ func shareOf(packs, blocks int) int {
 	if blocks == 1 {
 		return packs
 	}
-	return int(uint32(packs+blocks-1) / uint32(blocks))
+	return (packs + blocks - 1) / blocks
 }
 
 func (c *Cluster) exchange(v, none pair, combine func(pair) pair) pair {

@@ -37,8 +37,8 @@ func reduce[T Element, V any](t gpu.Thread, r Reduction, o operator[V]) {
 	parts := int(r.Parts)
 	eachRow(t, int(r.Rows)*parts, int(r.Cols), func(job, n int) {
 		row, part := job, 0
-		if r.Parts > 1 { // there are fewer than 2^32 jobs
-			row = int(uint32(job) / r.Parts)
+		if p := int32(r.Parts); p > 1 { // there are fewer than 2^31 jobs
+			row = int(int32(job) / p)
 			part = job - row*parts
 		}
 		team := t.BlockDimX()

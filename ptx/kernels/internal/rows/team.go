@@ -101,7 +101,7 @@ func eachRowOfClusters(c *Cluster, rows, cols int, do func(row, n int)) {
 	c.begin()
 	teams := t.BlockDimY()
 	before := t.ThreadY() & int(31/uint32(t.BlockDimX()))
-	step := int(uint32(t.GridDimX()) / uint32(c.blocks()))
+	step := t.GridDimX() / c.blocks()
 	for row := t.ClusterX()*teams + t.ThreadY(); row-before < rows; row += step * teams {
 		n := cols
 		if row >= rows {

@@ -1,0 +1,100 @@
+package rows
+
+import "github.com/purecuda/cuda/ptx/gpu"
+
+// Gemv multiplies a matrix by a vector: see kernels.Gemv. A team takes two rows at a time. If they have
+// the same alignment, what it loads of x serves both.
+func Gemv[A, X Float](t gpu.Thread, y, a, x, rows, cols, pitch uint64, half Half) {
+	team := &Block{t}
+	alike := pitch*uint64(Size[A]())%16 == 0
+	eachRow(t, int((rows+1)/2), int(cols), func(pairOfRows, n int) {
+		r := 2 * pairOfRows
+		row := a + offset[A](r, pitch)
+		next, both := row+offset[A](1, pitch), r+1 < int(rows)
+		var s pair
+		for i := 0; ; i++ {
+			u, v := products[A, X](team, row, next, x, n, both && alike, half)
+			if alike {
+				s = pair{u, v}
+				break
+			}
+			if i == 1 {
+				s[1] = u
+				break
+			}
+			s[0] = u
+			if !both {
+				break
+			}
+			row = next
+		}
+		s = team.exchange(s, pair{}, func(p pair) pair { return pair{sumOfWarp(t, p[0]), sumOfWarp(t, p[1])} })
+		if t.ThreadX() == 0 && r < int(rows) {
+			setFloat[X](half, y+offset[X](r, 1), s[0])
+			if both {
+				setFloat[X](half, y+offset[X](r+1, 1), s[1])
+			}
+		}
+	})
+}
+
+// products returns the sums of the products of a thread for a row, and for the next one if both is set.
+func products[A, X Float](team *Block, row, next, x uint64, n int, both bool, half Half) (sum, sumOfNext float32) {
+	p := partsOf[A](row, n)
+	rank, size := team.rank(), team.size()
+	for i := rank; i < p.singles; i += size {
+		at := p.single(i)
+		f := floatOf[X](half, x+offset[X](at, 1))
+		sum += floatOf[A](half, row+offset[A](at, 1)) * f
+		if both {
+			sumOfNext += floatOf[A](half, next+offset[A](at, 1)) * f
+		}
+	}
+	// The next packs are loaded before the current ones are used.
+	packs := gpu.ViewAt[uint32](p.first, p.packs*4).Slice()
+	packsOfNext := gpu.ViewAt[uint32](p.first+next-row, p.packs*4).Slice()
+	var v, w, nextV, nextW pack
+	k := rank
+	if k < p.packs {
+		v = *(*pack)(packs[k*4:])
+		if both {
+			w = *(*pack)(packsOfNext[k*4:])
+		}
+	}
+	for k < p.packs {
+		after := k + size
+		if after < p.packs {
+			nextV = *(*pack)(packs[after*4:])
+			if both {
+				nextW = *(*pack)(packsOfNext[after*4:])
+			}
+		}
+		f := factors[A, X](half, x+offset[X](p.begin+k*perPack[A](), 1))
+		a := floats[A](half, &v)
+		b := floats[A](half, &w)
+		var s, u float32
+		for i := range perPack[A]() {
+			s += a[i] * f[i]
+			u += b[i] * f[i]
+		}
+		sum += s
+		sumOfNext += u
+		v, w = nextV, nextW
+		k = after
+	}
+	return sum, sumOfNext
+}
+
+// factors loads the elements of x for a pack of elements of type A.
+func factors[A, X Float](half Half, at uint64) (f [8]float32) {
+	w := loadAny[X](at)
+	f = floats[X](half, &w)
+	if perPack[A]() > perPack[X]() {
+		w := loadAny[X](at + 16)
+		v := floats[X](half, &w)
+		for i := range 4 {
+			f[4+i] = v[i]
+		}
+	}
+	return f
+}
