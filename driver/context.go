@@ -153,12 +153,12 @@ func newContext(dev Device, raw CUcontext, release func(*cu.Driver) error) *Cont
 // not bind that context.
 func (core *contextCore) destroy(d *cu.Driver) error {
 	if err := core.marks.destroy(d); err != nil {
-		core.home.Note(err) // only noted, because the library, not the caller, created these events
+		core.home.Note(err) // the error is only noted, because the library, not the caller, created these events
 	}
 	printed := core.home.Faults.Print()
 	unloaded := core.unload(d)
 	if err := core.dev.driver.core.kernelFaults.Close(core.home.Faults, d); err != nil {
-		core.home.Note(err) // only noted, because the library, not the caller, allocated this memory
+		core.home.Note(err) // the error is only noted, because the library, not the caller, allocated this memory
 	}
 	err := errors.Join(unloaded, core.release(&core.dev.driver.Guarded().Driver))
 	if printed { // the driver has already printed the rest of its buffer

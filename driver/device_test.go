@@ -336,7 +336,7 @@ func TestPrimaryContextsShareTheDriversContext(t *testing.T) {
 			t.Errorf("contexts %v and %v", c, other)
 		}
 		noError(t, other.Close())
-		noError(t, c.Synchronize(t.Context())) // still retained
+		noError(t, c.Synchronize(t.Context())) // c still retains the primary context
 	})
 }
 

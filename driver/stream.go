@@ -125,9 +125,9 @@ func (c *Context) legacyFaults() error {
 }
 
 // PerThreadStream returns a Stream that stands for the default stream of the calling OS thread. A
-// goroutine that uses it should therefore call runtime.LockOSThread. Close does nothing. Close
-// memory that was allocated in stream order on it. Otherwise, the library frees the memory in the
-// order of another thread's stream.
+// goroutine that uses it should therefore call runtime.LockOSThread. The Close method of
+// this Stream does nothing. If you allocate memory in stream order on it, you must close that memory.
+// Otherwise, the library frees the memory in the order of another thread's stream.
 func (c *Context) PerThreadStream() *Stream {
 	if c == nil || c.core == nil {
 		return nil

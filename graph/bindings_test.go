@@ -283,7 +283,7 @@ func TestBindingsLaunchOnTheStreamTheyAreGiven(t *testing.T) {
 		k.OK(add.Set(1))
 		k.OK(bs.Launch(k.S))
 		k.Wait(k.S)
-		h, err := driver.AllocHost[uint32](k.C, elems) // may wait for the device, so it comes before the gate
+		h, err := driver.AllocHost[uint32](k.C, elems) // AllocHost may wait for the device, so it comes before the gate
 		k.OK(err)
 		k.CloseLater(h)
 		back, err := driver.Download[uint32](h, b)
@@ -303,7 +303,7 @@ func TestBindingsLaunchOnTheStreamTheyAreGiven(t *testing.T) {
 	})
 }
 
-// askedFor is a kernel argument that calls do when the library reads the argument.
+// askedFor is a kernel argument that calls the function do when the library reads the argument.
 type askedFor struct{ do func() }
 
 func (a askedFor) ArgWord() uint64 { a.do(); return 0 }

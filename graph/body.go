@@ -183,7 +183,7 @@ func (g *Graph) become(to *Graph) *mover {
 }
 
 // end makes a nested graph unusable, because the driver is about to destroy it. Later uses return
-// the error why.
+// the error in why.
 func (g *Graph) end(why error) { g.shut, g.lost = true, why }
 
 // endAs sets the error that later uses of a closed graph return. The caller is about to close it.

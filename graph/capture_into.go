@@ -222,7 +222,7 @@ func (r *recording) joinAll() (err error) {
 	}
 	for _, b := range r.branches[1:] {
 		if b.open {
-			_ = b.order(r.s) // if it fails, ending the capture fails too
+			_ = b.order(r.s) // if this fails, ending the capture fails too
 			err = driver.CUDA_ERROR_STREAM_CAPTURE_UNJOINED
 		}
 	}

@@ -520,7 +520,7 @@ func TestScopeOfIsTheCaptureThatHasTheStream(t *testing.T) {
 				k.OK(found.Keep(b.Ref()))
 				late = found
 			}
-			k.OK(late.Do(k.Launch(k.Plus, b, 4))) // on the forked stream, so it must be joined
+			k.OK(late.Do(k.Launch(k.Plus, b, 4))) // the launch runs on the forked stream, so that stream must be joined
 			none(apart)
 			none(nil)
 			return sc.Join(f)

@@ -53,7 +53,7 @@ type Graph struct {
 	to         []cu.CUgraphNode
 	data       []cu.CUgraphEdgeData
 	attributes map[cu.CUgraphNode]attributeSet // nodes that were given launch attributes
-	moved      bool                            // AddChildMove has moved it into its node
+	moved      bool                            // AddChildMove has moved the graph into its node
 	mixed      bool                            // some nodes belong to other contexts; only in an outermost graph
 }
 

@@ -19,7 +19,8 @@ type step struct {
 	root  bool // op runs after the nodes passed to AddPlan
 }
 
-// move copies a handle from made to joins, for a dependency list that is not contiguous in made.
+// move copies a handle from the list made to the list joins, for dependencies that are not contiguous
+// in made.
 type move struct{ to, made int }
 
 // layOut writes the frames. It runs again when an operation needs a different driver call, or can

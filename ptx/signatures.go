@@ -10,13 +10,13 @@ import (
 //
 // For a syntax error in the header of the module or of a kernel, Signatures returns an error of
 // type [Errors]. The ModuleInfo then holds the parts that could be read. Signatures does not report
-// text that is cut off inside a body, but the driver does when it loads the text.
+// PTX that is cut off inside a body, but the driver does when it loads the PTX.
 func Signatures(src []byte) (*ModuleInfo, error) {
 	src = untilNUL(src)
 	if len(src) == 0 {
 		return signaturesOf("")
 	}
-	// No copy is needed, because only errors refer to the text.
+	// No copy is needed, because only errors refer to the source.
 	info, err := signaturesOf(unsafe.String(&src[0], len(src)))
 	if err != nil {
 		return signaturesOf(string(src))
@@ -191,7 +191,7 @@ func (p *parser) keep(info *ModuleInfo, index map[string]int, f *Function) {
 	info.Kernels = append(info.Kernels, s)
 }
 
-// copyNames replaces the names with copies, so that they do not keep the text alive.
+// copyNames replaces the names with copies, so that they do not keep the source alive.
 func (m *ModuleInfo) copyNames() {
 	size := 0
 	for i := range m.Kernels {

@@ -81,7 +81,7 @@ func (ctx *cudaContext) close(by string) {
 		h.Release()
 	}
 	ctx.alive = false
-	for s := range ctx.streams { // their work has ended, because ctx.wait waited for it
+	for s := range ctx.streams { // the work of these streams has ended, because ctx.wait waited for it
 		if e.checks(ordering) {
 			e.retire(s)
 		}

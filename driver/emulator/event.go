@@ -137,7 +137,7 @@ func (ev *event) reached() bool { return ev.recorded == nil || ev.recorded.met()
 // was recorded in an active capture, observable invalidates the capture.
 func (ev *event) observable(c call) result {
 	if ev.captured != nil && ev.captured.cap.over {
-		return errInvalidValue // never recorded outside the capture
+		return errInvalidValue // the event was never recorded outside the capture
 	}
 	if ev.captured != nil {
 		return ev.captured.cap.invalidate(errCapturedEvent)
@@ -313,7 +313,7 @@ func (n *eventWaitNode) run(x *execution) result {
 	defer x.e.mu.Unlock()
 	m := n.ev.recorded
 	if m == nil || m.s == x.stream {
-		return success // already in order
+		return success // the stream order already orders the work after the event
 	}
 	for !m.met() && x.e.running.Err() == nil {
 		m.s.cond.Wait()

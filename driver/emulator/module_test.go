@@ -331,7 +331,7 @@ func TestDamagedEntriesOfFatBinaries(t *testing.T) {
 	}
 }
 
-// The driver and the emulator must both reject the text and report the line.
+// The driver and the emulator must both reject the PTX and report the line.
 func TestPTXThatIsNotASCIIIsRefused(t *testing.T) {
 	const head = ".version 7.0\n.target sm_52\n.address_size 64\n"
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {

@@ -325,7 +325,7 @@ const testPTX = `
 	ret;
 }
 
-// p[a] = 2 * p[a] + b: its order with others shows
+// p[a] = 2 * p[a] + b: the result shows its order with other launches
 .visible .entry shift(.param .u64 p, .param .u32 a, .param .u32 b)
 {
 	.reg .b32 %r<5>;

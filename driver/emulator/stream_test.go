@@ -50,7 +50,7 @@ func TestLegacyStreamIsOrderedWithBlockingStreams(t *testing.T) {
 	r.ok(r.launch(shift, 0, p, 0, 2))        // ordered after the blocking stream
 	r.ok(r.launch(shift, blocking, p, 0, 3)) // ordered after the legacy stream
 	r.want("legacy stream", r.CuStreamQuery(0), cu.CUDA_ERROR_NOT_READY)
-	r.ok(r.launch(shift, free, p, 0, 0)) // not ordered
+	r.ok(r.launch(shift, free, p, 0, 0)) // not ordered after the legacy stream
 	r.ok(r.CuStreamSynchronize(free))
 	g.open()
 	r.wantWords("order", p, 2*(2*1+2)+3)

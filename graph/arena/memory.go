@@ -25,8 +25,8 @@ func up(n, unit uint64) uint64 { return (n + unit - 1) &^ (unit - 1) }
 // several growths. Otherwise each growth adds a chunk.
 type chunk struct {
 	at       uint64
-	size     uint64   // memory
-	reserved uint64   // addresses, or 0 for memory of cuMemAlloc
+	size     uint64   // size of the memory
+	reserved uint64   // size of the reserved address range; 0 for memory from cuMemAlloc
 	mapped   []uint64 // sizes of the mappings, in the order of their addresses
 	used     []*piece // sorted by address; includes all open pieces
 }

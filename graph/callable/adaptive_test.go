@@ -18,7 +18,7 @@ import (
 )
 
 // Five shapes are called in random order. Each must run eagerly twice, then be recorded once, and
-// then replay. Every result must be right.
+// then replay. Every result must be correct.
 func TestShapesThatRepeatAreRecorded(t *testing.T) {
 	each(t, func(k *kit) {
 		const shapes, first, calls = 5, 2, 200

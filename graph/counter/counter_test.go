@@ -182,8 +182,8 @@ func TestCounterRefusesWhatCannotWork(t *testing.T) {
 	})
 }
 
-// Each driver call of creating and using a Counter fails once. The error must name the call, and
-// nothing may stay open.
+// The test makes each driver call for creating and using a Counter fail once. The error must name
+// the call, and nothing may stay open.
 func TestEveryCallMayFail(t *testing.T) {
 	e := emulator.New(emulator.Config{})
 	lib := faulty.Wrap(e)
@@ -221,8 +221,9 @@ func TestEveryCallMayFail(t *testing.T) {
 	}
 }
 
-// The first Take of a context loads the kernels. Each driver call of this load fails once, outside
-// and inside a capture. Take must return the error, and the next Take must load the kernels.
+// The first Take of a context loads the kernels. The test makes each driver call of this load fail
+// once, outside and inside a capture. Take must return the error, and the next Take must load the
+// kernels.
 func TestFirstLoadOfTheKernelsMayFail(t *testing.T) {
 	for name, first := range map[string]func(k *kit, c *counter.Counter, at *driver.Buffer[uint64]) error{
 		"outside a capture": func(k *kit, c *counter.Counter, at *driver.Buffer[uint64]) error {

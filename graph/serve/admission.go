@@ -418,7 +418,7 @@ func (a *admission) rejoin(t *ticket, s *slot) (*waiter, error) {
 	}
 	w := a.newWaiter(t)
 	a.waiting.add(w)
-	a.idle = append(a.idle, s) // dispatch grants it immediately, so that the queue does not exceed its bound
+	a.idle = append(a.idle, s) // dispatch grants the slot immediately, so that the queue does not exceed its bound
 	a.busy--
 	a.dispatch()
 	a.stats.MostQueued = max(a.stats.MostQueued, a.waiting.len())

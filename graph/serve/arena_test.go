@@ -49,8 +49,8 @@ func (k *kit) arenas(n int) (all []*arena.Arena) {
 }
 
 // Two Pools with many callers use the same arenas. They record shapes at the same time, and a third
-// Pool's calls are eager. All results must be right, and the arenas must need at most 1.15 times the
-// memory of the largest Pool. The emulator must find no race.
+// Pool's calls are eager. All results must be correct, and the arenas must need at most 1.15 times
+// the memory of the largest Pool. The emulator must find no race.
 func TestPoolsShareArenas(t *testing.T) {
 	e := emulator.New(emulator.Config{Check: emulator.CheckGlobalRaces})
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, e)))
@@ -186,7 +186,7 @@ func TestUnusableArenas(t *testing.T) {
 }
 
 // All batch sizes of a replica must use the same memory. They must share that memory with a Pool
-// that has the same arenas. All results must be right.
+// that has the same arenas. All results must be correct.
 func TestBatchSizesShareAnArena(t *testing.T) {
 	each(t, func(k *kit) {
 		const large, sizes = 1 << 20, 8

@@ -549,11 +549,11 @@ func TestLostContextFailsAllBatches(t *testing.T) {
 	if s := b.Stats(); s.Failed != 4 || s.Refused != (serve.Refused{Lost: 10}) || s.Busy != 0 || s.Queued != 0 {
 		t.Errorf("did %+v", s)
 	}
-	_ = b.Close() // returns the driver's code for objects that could not be destroyed
+	_ = b.Close() // fails, because objects of a lost context cannot be destroyed
 	if err := batched(background, b, ramp(width, 0)); !errors.Is(err, driver.ErrClosed) {
 		t.Errorf("after Close: %v", err)
 	}
 	for _, m := range append(modules, c) {
-		_ = m.Close() // returns the driver's code as well
+		_ = m.Close() // fails because the context is lost
 	}
 }

@@ -444,7 +444,7 @@ func (b *Batcher[In, Out]) leave(ctx context.Context, m *member[In, Out], use fu
 		q.mu.Unlock()
 		return fmt.Errorf("serve: while the call waited for its batch: %w", context.Cause(ctx))
 	case inFlight:
-		m.state = gone // the worker will recycle it
+		m.state = gone // the worker will recycle the member
 		q.stats.CancelledRunning++
 		q.mu.Unlock()
 		return whileRunning(ctx)

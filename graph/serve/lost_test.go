@@ -134,7 +134,7 @@ func loseContext(t *testing.T, d *driver.Driver, traps int) {
 	for i, r := range results {
 		err := <-r
 		seen[fmt.Sprintf("%-45s | %s", whenTrapped(i, traps, replicas), kindOf(err))]++
-		if err == nil { // the call ended before the trap, so its output must be right
+		if err == nil { // the call ended before the trap, so its output must be correct
 			if traps == 4 || i == 0 {
 				t.Errorf("call %d returned no error", i+1)
 			}
@@ -178,7 +178,7 @@ func loseContext(t *testing.T, d *driver.Driver, traps int) {
 		t.Errorf("did %+v", s)
 	}
 	for _, m := range append(modules, c) {
-		_ = m.Close() // fails because the context is lost; this test checks only the Pool's Close
+		_ = m.Close() // fails because the context is lost
 	}
 }
 

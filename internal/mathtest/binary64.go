@@ -13,10 +13,11 @@ import (
 type Binary64 struct {
 	Name string
 	F    func(x, y float64) float64
-	// Std is right where its result is a NaN, infinite or zero. If Exact is nil, Std is always
-	// right.
+	// A NaN, an infinity or a zero that Std returns is correct. If Exact is nil, every
+	// result of Std is correct.
 	Std func(x, y float64) float64
-	// Exact is only called for finite, nonzero arguments. It returns nil where Std is right.
+	// Exact is only called for finite, nonzero arguments. It returns nil where the result of Std is
+	// correct.
 	Exact func(x, y *big.Float) *big.Float
 	Bound float64
 }

@@ -14,7 +14,7 @@ type Unary64 struct {
 	F    func(float64) float64
 	// Std is the standard library's function. A NaN, an infinity or a zero that it returns is correct.
 	Std   func(float64) float64
-	Exact func(*big.Float) *big.Float // nil if Std is always right
+	Exact func(*big.Float) *big.Float // nil if every result of Std is correct
 	// Bound is the documented error bound in ulps.
 	Bound float64
 	Trust bool // whether Std overflows and underflows at exactly the right arguments

@@ -23,7 +23,7 @@ var ErrDictionary = errors.New("the Zstandard data needs a dictionary")
 
 const (
 	frameMagic     = 0xfd2fb528
-	skippableMagic = 0x184d2a50 // and the 15 numbers above it
+	skippableMagic = 0x184d2a50 // this number and the 15 above it begin skippable frames
 	maxBlock       = 128 << 10
 )
 

@@ -191,7 +191,7 @@ const (
 )
 
 // clusterTurns is the number of clusters to launch for each cluster that can run at a time. With
-// only one, all clusters would first read at the same time and then write at the same time.
+// a value of 1, all clusters would first read at the same time and then write at the same time.
 const clusterTurns = 16
 
 // prepareClusters is like prepare, but for rows that are too long for a block. It returns nil if

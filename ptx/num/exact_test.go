@@ -244,7 +244,7 @@ func isFinite(xs ...float64) bool {
 	return true
 }
 
-// is checks a result. special is the result computed in float64. It is right if it is a NaN or
+// is checks a result. special is the result computed in float64. It is correct if it is a NaN or
 // zero, or if it is an infinity and the operands are infinite. Otherwise, cmp compares the exact
 // result with a float64.
 func (c checker[T]) is(what string, got T, exact bool, special float64, cmp func(float64) int, operands ...T) {

@@ -22,7 +22,7 @@ const crashed = "ptxas crashed"
 type verdict struct {
 	family string
 	what   string
-	theirs string // reason why ptxas rejects it; "" if ptxas accepts it
+	theirs string // reason why ptxas rejects the input; "" if ptxas accepts it
 	ours   string
 }
 

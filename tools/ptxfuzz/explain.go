@@ -10,7 +10,7 @@ type explanation struct {
 	why      string
 	accepted bool           // the library accepts what ptxas rejects; if false, the reverse
 	what     *regexp.Regexp // matches the instruction
-	reason   *regexp.Regexp // matches the reason that the library or ptxas gives for rejecting it
+	reason   *regexp.Regexp // matches the reason that the library or ptxas gives for rejecting the instruction
 }
 
 var explanations = []explanation{

@@ -13,7 +13,7 @@ import (
 )
 
 // The test builds the programs and measures them briefly, on a driver whose graphs take time. Every
-// result must be right. The measured numbers mean nothing, so the test does not check the limits.
+// result must be correct. The measured numbers mean nothing, so the test does not check the limits.
 func TestServicesAreMeasured(t *testing.T) {
 	if _, err := exec.LookPath("gcc"); err != nil || runtime.GOOS != "linux" {
 		t.Skip("needs Linux and gcc")

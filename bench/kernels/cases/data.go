@@ -23,8 +23,8 @@ func between[T ~int32 | ~uint32 | ~uint8 | ~int8](r *rand.Rand, n int, low, high
 	return x
 }
 
-// rowsOf returns the number of rows of n numbers in a case: 2²⁶/n, or 3 for the short rows of the
-// emulator. The number is odd if n is odd.
+// rowsOf returns the number of rows of n numbers in a case: 2²⁶/n, or 3 for the short rows used on
+// the emulator. The number is odd if n is odd.
 func rowsOf(n int) int {
 	if n < 1000 {
 		return 3

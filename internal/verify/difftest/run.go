@@ -49,8 +49,9 @@ type Answer struct {
 
 const perModule = 24
 
-// Run executes the forms and calls use with each answer and the index of its form. If the driver
-// rejects a module, Run splits the module until it has isolated the rejected forms.
+// Run executes the forms and calls the function use with each answer and the index of its form.
+// If the driver rejects a module, Run splits the module until it has isolated the rejected
+// forms.
 func (d *Device) Run(forms []Form, use func(i int, a Answer)) error {
 	for from := 0; from < len(forms); from += perModule {
 		some, err := d.module(forms[from:min(from+perModule, len(forms))])

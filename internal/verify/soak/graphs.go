@@ -195,8 +195,8 @@ func (w *graphWorker) replay(x *graph.Exec, steps []step) error {
 	return nil
 }
 
-// with instantiates g and calls use with the result. It then closes both, usually while the
-// executable graph still runs.
+// with instantiates g and calls the function use with the result. It then closes both, usually
+// while the executable graph still runs.
 func with(g *graph.Graph, use func(x *graph.Exec) error) error {
 	x, err := g.Instantiate()
 	if err != nil {

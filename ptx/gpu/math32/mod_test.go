@@ -8,8 +8,8 @@ import (
 	"github.com/purecuda/cuda/ptx/gpu/math32"
 )
 
-// Mod must be right if x is near a multiple of y, where its approximate quotient is most likely to be
-// wrong by 1.
+// Mod must be correct if x is near a multiple of y, where its approximate quotient is most likely
+// to be wrong by 1.
 func TestModNearMultiples(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	samples := 3_000_000

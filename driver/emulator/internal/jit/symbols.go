@@ -16,9 +16,9 @@ type symbols map[string]*symbol
 type symbol struct {
 	fn      *ptx.Function
 	v       *ptx.Variable
-	first   string // the first input that refers to it
-	definer string // the input that defines it, or "" if none has so far
-	weak    bool   // another input may also define it
+	first   string // the first input that refers to the symbol
+	definer string // the input that defines the symbol, or "" if none has so far
+	weak    bool   // another input may also define the symbol
 }
 
 func (t symbols) add(name string, tree *ptx.Module) []string {

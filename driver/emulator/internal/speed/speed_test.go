@@ -137,7 +137,7 @@ L:
 	bar.warp.sync -1;`},
 }
 
-// speed opens an emulator and calls use with a function that launches the kernel on it.
+// speed opens an emulator. It calls use, and passes it a function that launches the kernel on it.
 func (k *speedKernel) speed(t *testing.T, cfg emulator.Config, use func(emu *emulator.Emulator, do func())) {
 	t.Helper()
 	emu := emulator.New(cfg)

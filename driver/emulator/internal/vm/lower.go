@@ -372,7 +372,7 @@ func (l *lowerer) variable(decl, v *ptx.Variable) {
 	case ptx.GlobalSpace, ptx.ConstSpace:
 		lv.sym = l.b.c.statics[static{decl, v.Name}]
 		if lv.sym != nil {
-			break // already placed when another kernel's program was compiled
+			break // the variable was already placed when another kernel's program was compiled
 		}
 		lv.sym = &symbol{name: v.Name, src: l.file, v: v}
 		l.b.c.statics[static{decl, v.Name}] = lv.sym

@@ -285,7 +285,7 @@ func (r *launchRun) gridWorkspace() uint64 {
 	}
 	r.gridOnce.Do(func() {
 		at, err := r.mem.Alloc(gridWorkspaceBytes, AllocOptions{Device: r.opts.Device.Ordinal, Kind: RegionGlobal, Tag: "a cooperative launch"})
-		if err == nil { // if it failed, the kernel accesses address 0
+		if err == nil { // if the allocation failed, the kernel accesses address 0
 			r.grid = at
 		}
 	})

@@ -143,7 +143,7 @@ func (s *substituter) local(t *types.Named) types.Type {
 		return r
 	}
 	r := types.NewNamed(types.NewTypeName(t.Obj().Pos(), t.Obj().Pkg(), t.Obj().Name(), nil), nil, nil)
-	s.l.locals[key] = r // before the fields are replaced, because the type may contain a pointer to itself
+	s.l.locals[key] = r // stored before the fields are replaced, because the type may contain a pointer to itself
 	u := s.typ(t.Underlying())
 	if u == t.Underlying() {
 		s.l.locals[key] = t

@@ -102,7 +102,8 @@ func hostResults(f function, a *arguments) [][2]uint64 {
 	return results
 }
 
-// parallel splits the range from 0 to n into parts and calls do for each part, on all cores.
+// parallel splits the range from 0 to n into parts and calls the function do for each part, on all
+// cores.
 func parallel(n int, do func(from, to int)) {
 	var wg sync.WaitGroup
 	parts := runtime.GOMAXPROCS(0)

@@ -4,7 +4,7 @@ import "math/rand/v2"
 
 // late generates further statements from random numbers of their own, and leaves nothing in scope. A
 // new generator in these lists therefore changes no other statement of any kernel, and the seeded
-// errors that the other statements show stay caught.
+// errors that the other statements reveal are still caught.
 func (g *gen) late(seed uint64, of []func()) {
 	r, vars, arrays := g.r, len(g.vars), len(g.arrays)
 	g.r = rand.New(rand.NewPCG(seed, 0x2545f4914f6cdd1d))

@@ -294,7 +294,7 @@ func TestStandardLibraryWithItsSource(t *testing.T) {
 	}
 }
 
-// Everything that is declared here is checked, and agrees with the Go distribution's types.
+// Everything that is declared here must be checked, and must agree with the Go distribution's types.
 func TestDeclarationsAgreeWithGo(t *testing.T) {
 	std := goroot(t)
 	for _, path := range []string{"cmp", "iter", "math", "math/bits", "slices"} {

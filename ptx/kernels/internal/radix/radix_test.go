@@ -98,7 +98,7 @@ func check[K Key, V Value](k *kit.Kit, n, distinct int, o order[K]) {
 	}
 	tiles := (n + tile - 1) / tile
 	head, a := kit.Device(k, 0, make([]uint32, HeadWords)), kit.Device(k, 0, make([]uint32, tiles*Digits))
-	b := kit.Empty[uint32](k, tiles*Digits) // the first pass clears it
+	b := kit.Empty[uint32](k, tiles*Digits) // the first pass clears these counts
 	x, tmp := kit.Device(k, 1, keys), kit.Empty[K](k, n)
 	v, vTmp := kit.Device(k, 1, values), kit.Empty[V](k, n)
 	k.Run("sort_count_b"+name, driver.LaunchConfig{Grid: driver.D1(2), Block: driver.D1(CountThreads)}, head, driver.In(x), uint64(n), o.negative, o.all)
