@@ -21,6 +21,7 @@ type fn struct {
 	tuples  map[*ir.Value][]build.Reg
 	labels  []build.Label // indexed by block ID
 	fails   []failure
+	late    []func()         // emit code that follows the blocks
 	places  map[ir.Pos]int32 // for each position, the call chain (ir.Pos.Inline) of its latest .loc
 	at      ir.Pos
 }
@@ -72,6 +73,9 @@ func (x *fn) emit() {
 			next = order[i+1]
 		}
 		x.term(b, next)
+	}
+	for _, emit := range x.late {
+		emit()
 	}
 	x.failures()
 }

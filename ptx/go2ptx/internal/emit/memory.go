@@ -1,8 +1,6 @@
 package emit
 
 import (
-	"fmt"
-
 	"github.com/purecuda/cuda/ptx/build"
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 )
@@ -75,24 +73,11 @@ func (x *fn) load(v *ir.Value) {
 	if space(v) == ir.Const && v.Hint == ir.HintVolatile {
 		x.fail("a volatile load of constant memory")
 	}
-	name := loadName(v)
-	if v.Op == ir.OpLoad {
-		x.loadScalar(name, x.reg(v), v.Mem, x.memory(v))
+	if v.Op == ir.OpLoadV {
+		x.loadVector(v)
 		return
 	}
-	regs := x.tuple(v)
-	raw := make([]build.Reg, len(regs))
-	for i, r := range regs {
-		if raw[i] = r; v.Mem == ir.MBool {
-			raw[i] = x.temp(ir.I32)
-		}
-	}
-	x.op(fmt.Sprintf("%s.v%d.%s", name, v.N, memTypes[v.Mem]), build.VecOf(raw...), x.memory(v))
-	for i, r := range regs {
-		if v.Mem == ir.MBool {
-			x.op("setp.ne.s32", r, raw[i], build.Int(0))
-		}
-	}
+	x.loadScalar(loadName(v), x.reg(v), v.Mem, x.memory(v))
 }
 
 func (x *fn) loadScalar(name string, r build.Reg, m ir.Mem, at build.Operand) {
@@ -119,20 +104,11 @@ func (x *fn) stored(v *ir.Value) build.Operand {
 }
 
 func (x *fn) store(v *ir.Value) {
-	name := storeName(v)
-	if v.Op == ir.OpStore {
-		x.op(name+"."+memTypes[v.Mem], x.memory(v), x.stored(v.Args[1]))
+	if v.Op == ir.OpStoreV {
+		x.storeVector(v)
 		return
 	}
-	elems := make([]build.Operand, v.N)
-	for i, a := range v.Args[1:] {
-		k := a.Type.Kind
-		if k == ir.Bool {
-			k = ir.I32
-		}
-		elems[i] = x.inReg(k, x.stored(a))
-	}
-	x.op(fmt.Sprintf("%s.v%d.%s", name, v.N, memTypes[v.Mem]), x.memory(v), build.Vec(elems...))
+	x.op(storeName(v)+"."+memTypes[v.Mem], x.memory(v), x.stored(v.Args[1]))
 }
 
 // param emits the load of one part of a parameter. Kernels receive pointers as generic addresses,

@@ -55,6 +55,11 @@ func (x *fn) reads(v *ir.Value, mark func(*ir.Value)) {
 			mark(base)
 		}
 		args = args[1:]
+		if v.Op == ir.OpLoadV && len(args) > 0 || v.Op == ir.OpStoreV && len(args) > v.N {
+			c, _ := strip(args[len(args)-1]) // the condition for the alignment
+			mark(c)
+			args = args[:len(args)-1]
+		}
 	case ir.OpCheck:
 		c, _ := strip(args[0])
 		mark(c)
@@ -82,8 +87,12 @@ func (x *fn) address(v *ir.Value) (base *ir.Value, offset int64) {
 func fits(offset int64) bool { return offset >= math.MinInt32 && offset <= math.MaxInt32 }
 
 // memory returns the address operand of a load, a store or an atomic operation.
-func (x *fn) memory(v *ir.Value) build.Operand {
+func (x *fn) memory(v *ir.Value) build.Operand { return x.memoryAt(v, 0) }
+
+// memoryAt returns the address operand of element i of a vector.
+func (x *fn) memoryAt(v *ir.Value, i int) build.Operand {
 	base, offset := x.address(v)
+	offset += int64(i * v.Mem.Size())
 	switch {
 	case base.Op == ir.OpGlobal && x.m.vars[base.Var] != nil:
 		return x.m.vars[base.Var].At(offset)

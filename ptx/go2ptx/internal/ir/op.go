@@ -93,7 +93,7 @@ const (
 	OpLoad      // Args: Ptr. Mem, Hint
 	OpStore     // Args: Ptr, value. Mem, Hint
 	OpLoadV     // Args: Ptr. Mem; loads N values as a tuple; must be aligned to N*size
-	OpStoreV    // Args: Ptr, values...
+	OpStoreV    // Args: Ptr, values... Both can have another argument, a Bool. If it is false, the vector need not be aligned.
 	OpAtomic    // Args: Ptr, value. Atomic; returns the old value
 	OpCAS       // Args: Ptr, old, new. Atomic; returns the old value
 	OpFence     // Aux: a Scope. Atomic.Order

@@ -228,16 +228,24 @@ func (c *checker) memory() {
 
 func (c *checker) vector(t Type) {
 	v := c.v
-	c.need((v.N == 2 || v.N == 4) && v.N*v.Mem.Size() <= 16, "a vector of %d %s", v.N, v.Mem)
+	c.need((v.N == 2 || v.N == 4 || v.Mem != MBool && (v.N == 8 || v.N == 16)) && v.N*v.Mem.Size() <= 16, "a vector of %d %s", v.N, v.Mem)
+	n := 1 // the address, and for a store the elements
+	if v.Op == OpStoreV {
+		n += v.N
+	}
+	if len(v.Args) == n+1 {
+		c.arg(n, TBool)
+	} else {
+		c.args(n)
+	}
 	if v.Op == OpLoadV {
-		c.args(1)
 		c.need(v.Type == TTuple && len(v.Tuple) == v.N, "the result is not a tuple of %d", v.N)
 		for _, r := range v.Tuple {
 			c.need(r == t, "a result is %s", r)
 		}
 		return
 	}
-	if c.args(1 + v.N) {
+	if len(v.Args) >= n {
 		c.result(TNone)
 		for i := range v.N {
 			c.arg(1+i, t)

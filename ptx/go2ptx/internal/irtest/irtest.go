@@ -242,7 +242,11 @@ func (c *call) exec(v *ir.Value) int64 {
 }
 
 func (c *call) vector(v *ir.Value, p int64) {
-	if p%int64(v.N*v.Mem.Size()) != 0 {
+	n := 1 // the number of arguments without a condition
+	if v.Op == ir.OpStoreV {
+		n += v.N
+	}
+	if p%int64(v.N*v.Mem.Size()) != 0 && (len(v.Args) == n || c.get(v.Args[n]) != 0) {
 		panic(errMemory)
 	}
 	for i := range v.N {

@@ -55,6 +55,8 @@ var sequence = []pass{
 	{"sroa", promoteSlots},
 	{"spaces", inferSpaces},
 	{"nc", loadNonCoherent},
+	{"vectors", joinAccesses},
+	{"align", maskLowBits},
 	{"licm", hoist},
 	{"gvn", numberValues},
 	{"checks", removeChecks},

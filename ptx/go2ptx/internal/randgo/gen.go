@@ -140,6 +140,7 @@ func (g *gen) kernel() {
 	}
 	g.mix(own, 2)
 	g.late(g.seed, g.lateShapes())
+	g.late(^g.seed, g.lateMemory())
 	g.line("oi[g*%d] += sum", Ints)
 	for i := range Ints {
 		t := pick(g, ints)
