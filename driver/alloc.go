@@ -83,7 +83,7 @@ func (a *allocation) freeOn(s *Stream) error {
 	if err := s.life.Retain(); err != nil {
 		return err
 	}
-	if !a.watch.Disown(a.life) { // another call closed it first
+	if !a.watch.Disown(a.life) { // another call closed the allocation first
 		s.life.Done()
 		return a.life.Check()
 	}

@@ -175,8 +175,8 @@ type Leak struct {
 	Handle  uint64    // the driver's handle for the object
 	Device  Device    // the object's device
 	Context CUcontext // the object's context
-	Stack   string    // where it was created, innermost call first
-	Err     error     // why the driver could not destroy it, or nil
+	Stack   string    // where the object was created, innermost call first
+	Err     error     // why the driver could not destroy the object, or nil
 }
 
 // String names the object, why it was not destroyed, and where it was created.

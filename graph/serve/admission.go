@@ -40,7 +40,7 @@ type admission struct {
 
 	restart    func()        // replaces the context; nil without WithRestart
 	restarting bool          // true from the loss of the context until restart has ended
-	replacing  bool          // restart is running; it counts as one in busy
+	replacing  bool          // restart is running; the restart counts as one in busy
 	apart      time.Duration // minimum time between restarts
 	restarted  time.Time     // time when the last restart ended
 
@@ -323,7 +323,7 @@ func (a *admission) checkDrained() {
 			close(a.drained)
 		}
 	case a.restarting:
-		a.busy++ // endRestart decrements it
+		a.busy++ // endRestart decrements busy
 		a.replacing = true
 		go a.restart()
 	}

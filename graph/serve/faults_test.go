@@ -314,8 +314,8 @@ func with(k *kit, f fn, use func(p *pool) error, opts ...serve.Option) error {
 	return err
 }
 
-// Each driver call of each flow fails once. Afterwards no object may be open, later calls must
-// succeed, and at least one call must have returned the error.
+// The test makes each driver call of each flow fail once. Afterwards no object may be open, later
+// calls must succeed, and at least one call must have returned the error.
 func TestEveryCallMayFail(t *testing.T) {
 	for name, flow := range flows {
 		t.Run(name, func(t *testing.T) {

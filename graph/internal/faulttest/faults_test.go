@@ -171,9 +171,9 @@ func nest(k *kit, g *graph.Graph) error {
 	return errors.Join(replay(k, c), c.Close())
 }
 
-// Each driver call of each flow fails once. Afterwards no object may be open: gputest checks the
-// library's objects, and the ledger checks the driver's. The stream must still work, and the flow
-// must return the error of the failed call.
+// The test makes each driver call of each flow fail once. Afterwards no object may be open:
+// gputest checks the library's objects, and the ledger checks the driver's. The stream must still
+// work, and the flow must return the error of the failed call.
 func TestEveryCallMayFail(t *testing.T) {
 	for _, f := range flows {
 		t.Run(f.name, func(t *testing.T) {

@@ -31,8 +31,8 @@ type Memory struct {
 	Size uint64
 	Born uint64 // Turn.Now at the time of the allocation
 
-	writtenAt uint64 // Turn.Now after the latest launch that wrote it
-	lostAt    uint64 // Turn.Now after the latest launch that overwrote it
+	writtenAt uint64 // Turn.Now after the latest launch that wrote the memory
+	lostAt    uint64 // Turn.Now after the latest launch that overwrote the memory
 	lostBy    *Plan
 }
 

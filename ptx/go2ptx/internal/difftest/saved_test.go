@@ -165,7 +165,7 @@ func (a *replay) run(t *testing.T, b *batch, s saved) {
 }
 
 // unoptimized describes how a kernel with wrong results behaves without ptxas's optimizer. It
-// writes the results to a file beside Go's.
+// writes the results to a file in the folder of Go's results.
 func (a *replay) unoptimized(t *testing.T, b *batch, seed uint64, wrong randgo.Result) string {
 	t.Helper()
 	name := fmt.Sprintf("k%d", seed)

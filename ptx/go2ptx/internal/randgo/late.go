@@ -17,7 +17,7 @@ func (g *gen) late(seed uint64, of []func()) {
 // lateShapes lists the generators of statements that follow the others.
 func (g *gen) lateShapes() []func() { return []func(){g.wrapped, g.groups} }
 
-// wrapped compares a sum that may be beyond the numbers of its type with its operand.
+// wrapped compares a sum, which may overflow, with one of its operands.
 func (g *gen) wrapped() {
 	g.use("sum compared with its operand")
 	t := pick(g, []typ{"int32", "int", "int64"})
