@@ -3,31 +3,32 @@ package kernels
 import (
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/ptx/kernels/internal/arith"
+	elements "github.com/purecuda/cuda/ptx/kernels/internal/pack"
 )
 
-// arithKernel returns the kernel for a type, and the bit that selects the type among those of the
-// kernel.
-func arithKernel[T Number](form string) (kernel kernelName, second uint32) {
+// arithKernel returns the kernel for a type, and the part of its parameter op that selects the type.
+func arithKernel[T Number](form string) (kernel kernelName, of uint32) {
 	class := ""
 	switch typeOf[T]() {
 	case typeI32:
 		class = "w32"
 	case typeU32:
-		class, second = "w32", arith.Second
+		class, of = "w32", arith.Unsigned
 	case typeI64:
 		class = "w64"
 	case typeU64:
-		class, second = "w64", arith.Second
-	case typeF16:
-		class = "half"
-	case typeBF16:
-		class, second = "half", arith.Second
-	case typeF32:
-		class = "f32"
+		class, of = "w64", arith.Unsigned
 	case typeF64:
 		class = "f64"
+	default:
+		var kind elements.Kind
+		class, kind = floatClass[T]()
+		if form == "binary_" {
+			class = "float"
+		}
+		of = arith.Of(kind)
 	}
-	return kernelName{form, class}, second
+	return kernelName{form, class}, of
 }
 
 // Number lists the types that support arithmetic.
@@ -86,9 +87,9 @@ func binary[T Number](name string, op uint32, again []*driver.Launch, dst, a, b 
 	if err := repeats(d, x, y); err != nil {
 		return nil, opError(name, err)
 	}
-	kernel, second := arithKernel[T]("binary_")
+	kernel, of := arithKernel[T]("binary_")
 	m := maker{arith.Module, d.mem.Context(), kernel, reused(again)}
-	l, err := m.elementwise(d.n, pack(d.size), out(&d), u64(d.n), in(&x), in(&y), u64(y.n), u32(op|second))
+	l, err := m.elementwise(d.n, pack(d.size), out(&d), u64(d.n), in(&x), in(&y), u64(y.n), u32(op|of))
 	if err != nil {
 		return nil, opError(name, err)
 	}
@@ -170,9 +171,9 @@ func scalar[T Number](name string, op uint32, again []*driver.Launch, dst, a dri
 	if err := elementwiseOf(d, x); err != nil {
 		return nil, opError(name, err)
 	}
-	kernel, second := arithKernel[T]("scalar_")
+	kernel, of := arithKernel[T]("scalar_")
 	m := maker{arith.Module, d.mem.Context(), kernel, reused(again)}
-	l, err := m.elementwise(d.n, pack(d.size), out(&d), u64(d.n), in(&x), number(b), u32(op|second))
+	l, err := m.elementwise(d.n, pack(d.size), out(&d), u64(d.n), in(&x), number(b), u32(op|of))
 	if err != nil {
 		return nil, opError(name, err)
 	}

@@ -18,9 +18,9 @@ func Axpy[T Float](y driver.MemoryOf[T], a T, x driver.MemoryOf[T], again ...*dr
 	if err := elementwiseOf(to, from); err != nil {
 		return nil, opError("axpy", err)
 	}
-	class, bf16 := floatClass[T]()
+	class, kind := floatClass[T]()
 	m := maker{axpy.Module, to.mem.Context(), kernelName{"axpy_", class}, reused(again)}
-	args := [5]arg{inOut(&to), u64(to.n), number(a), in(&from), u32(bf16)}
+	args := [5]arg{inOut(&to), u64(to.n), number(a), in(&from), u32(uint32(kind))}
 	count := len(args)
 	if class != classHalf {
 		count--

@@ -25,19 +25,22 @@ func Cast[D, S Element](dst driver.MemoryOf[D], src driver.MemoryOf[S], again ..
 	c := castOf[D, S]()
 	m := maker{kinds.Module, to.mem.Context(), c.kernel, reused(again)}
 	args := [5]arg{out(&to), in(&from), u64(to.n), u32(c.to), u32(c.from)}
-	l, err := m.elementwise(to.n, c.each, args[:3+c.codes]...)
+	count := len(args)
+	if c.copies {
+		count = 3
+	}
+	l, err := m.elementwise(to.n, c.each, args[:count]...)
 	if err != nil {
 		return nil, opError("cast", err)
 	}
 	return l, nil
 }
 
-// conversion describes the kernel of a cast. The last codes of its arguments, at most two, select the
-// types.
+// conversion describes the kernel of a cast. Unless it copies, its last arguments select the types.
 type conversion struct {
 	kernel   kernelName
 	each     uint64
-	codes    int
+	copies   bool
 	to, from uint32
 }
 
@@ -51,16 +54,14 @@ var kindOf = [...]uint32{
 func castOf[D, S Element]() conversion {
 	d, s := typeOf[D](), typeOf[S]()
 	if d == s || !isFloat[S]() && !isFloat[D]() && sizeOf[S]() == sizeOf[D]() {
-		return conversion{kernel: kernelName{"copy_", bitsName[D]()}, each: pack(sizeOf[D]())}
+		return conversion{kernel: kernelName{"copy_", bitsName[D]()}, each: pack(sizeOf[D]()), copies: true}
 	}
-	c := conversion{each: 4, codes: 1, to: kindOf[d], from: kindOf[s]}
-	class := elementNames[s]
+	class := "int"
 	switch s {
-	case typeU8, typeI8, typeU16, typeI16, typeI32:
-		class, c.codes = "i32", 2
 	case typeF16, typeBF16, typeF32:
-		class, c.codes = "f32", 2
+		class = "f32"
+	case typeF64:
+		class = "f64"
 	}
-	c.kernel = kernelName{"from_", class}
-	return c
+	return conversion{kernel: kernelName{"from_", class}, each: 4, to: kindOf[d], from: kindOf[s]}
 }

@@ -3,6 +3,7 @@ package kernels
 import (
 	"unsafe"
 
+	elements "github.com/purecuda/cuda/ptx/kernels/internal/pack"
 	"github.com/purecuda/cuda/ptx/num"
 )
 
@@ -105,17 +106,17 @@ func isFloat[T Element]() bool { return typeOf[T]() >= typeF16 }
 const classHalf = "half"
 
 // floatClass returns the class of a type in kernel names. F16 and BF16 share kernels that distinguish
-// them by a parameter, which is bf16.
-func floatClass[T Element]() (class string, bf16 uint32) {
+// them by a parameter, which contains kind.
+func floatClass[T Element]() (class string, kind elements.Kind) {
 	switch typeOf[T]() {
 	case typeF16:
-		return classHalf, 0
+		return classHalf, elements.F16
 	case typeBF16:
-		return classHalf, 1
+		return classHalf, elements.BF16
 	case typeF32:
-		return "f32", 0
+		return "f32", elements.F32
 	}
-	return "f64", 0
+	return "f64", elements.F32
 }
 
 // F16 and BF16 are the element types of 16-bit kernels. Package num has their conversions and

@@ -94,9 +94,12 @@ func unary[T Float](name, kernel string, f uint32, again []*driver.Launch, dst, 
 	if err := elementwiseOf(d, s); err != nil {
 		return nil, opError(name, err)
 	}
-	class, bf16 := floatClass[T]()
+	class, kind := floatClass[T]()
+	if class != "f64" {
+		class = "float"
+	}
 	m := maker{functions.Module, d.mem.Context(), kernelName{kernel, class}, reused(again)}
-	l, err := m.elementwise(d.n, pack(d.size), out(&d), u64(d.n), in(&s), u32(f|bf16*functions.BF16))
+	l, err := m.elementwise(d.n, pack(d.size), out(&d), u64(d.n), in(&s), u32(f|functions.Of(kind)))
 	if err != nil {
 		return nil, opError(name, err)
 	}

@@ -1,5 +1,6 @@
 // Package arith contains the kernels of arithmetic on two arrays, or on an array and a number. Each
-// kernel has a parameter that selects the operation and, between types of the same size, the type.
+// kernel has a parameter that selects the operation and, if the kernel is for several types, the type.
+// F16 and BF16 are computed in float32 and rounded.
 package arith
 
 import (
@@ -12,7 +13,7 @@ import (
 
 //go:generate go run github.com/purecuda/cuda/ptx/cmd/go2ptx -nobounds -module
 
-// The operations. They can be combined with Swapped and Second.
+// The operations. They can be combined with Swapped, and with a type.
 const (
 	Add = iota
 	Sub
@@ -21,128 +22,163 @@ const (
 	Max
 	Min
 
-	Swapped = 8  // of a number and an array: the number is the first operand
-	Second  = 16 // unsigned integers instead of signed ones, and BF16 instead of F16
+	Swapped  = 8  // of a number and an array: the number is the first operand
+	Unsigned = 16 // unsigned integers instead of signed ones
 )
+
+// Of returns the part of an operation that selects the type of floats.
+func Of(kind pack.Kind) uint32 { return uint32(kind) << 5 }
 
 //gpu:kernel block=256
 func binary_w32(t gpu.Thread, dst, n, a, b, m uint64, op uint32) {
-	binary(t, dst, n, a, b, m, op, ints[uint32, int32])
+	words(t, dst, n, pack.F32, func(p pack.Part) pack.Words {
+		x, y := pack.LoadFloats(p, a, pack.F32), pack.LoadFloatsRepeated(p, b, n, m, pack.F32)
+		ints[int32](op, x[:], y[:])
+		return x
+	})
+}
+
+//gpu:kernel block=256
+func binary_float(t gpu.Thread, dst, n, a, b, m uint64, op uint32) {
+	kind := pack.Kind(op >> 5)
+	words(t, dst, n, kind, func(p pack.Part) pack.Words {
+		x, y := pack.LoadFloats(p, a, kind), pack.LoadFloatsRepeated(p, b, n, m, kind)
+		x.Map2(kind, &y, func(x, y *[4]float32) { floats(op, x[:], y[:]) })
+		return x
+	})
 }
 
 //gpu:kernel block=256
 func binary_w64(t gpu.Thread, dst, n, a, b, m uint64, op uint32) {
-	binary(t, dst, n, a, b, m, op, ints[uint64, int64])
-}
-
-//gpu:kernel block=256
-func binary_half(t gpu.Thread, dst, n, a, b, m uint64, op uint32) {
-	binary(t, dst, n, a, b, m, op, halves)
-}
-
-//gpu:kernel block=256
-func binary_f32(t gpu.Thread, dst, n, a, b, m uint64, op uint32) {
-	binary(t, dst, n, a, b, m, op, singles)
+	longs(t, dst, n, a, func(p pack.Part, x *pack.Elements[uint64]) {
+		var y pack.Elements[uint64]
+		pack.LoadRepeated(p, b, n, m, 2, &y)
+		ints[int64](op, x[:2], y[:2])
+	})
 }
 
 //gpu:kernel block=256
 func binary_f64(t gpu.Thread, dst, n, a, b, m uint64, op uint32) {
-	binary(t, dst, n, a, b, m, op, doubles)
+	longs(t, dst, n, a, func(p pack.Part, x *pack.Elements[uint64]) {
+		var y pack.Elements[uint64]
+		pack.LoadRepeated(p, b, n, m, 2, &y)
+		doubles(op, x, &y)
+	})
 }
 
 //gpu:kernel block=256
-func scalar_w32(t gpu.Thread, dst, n, a uint64, b uint32, op uint32) {
-	scalar(t, dst, n, a, b, op, ints[uint32, int32])
-}
-
-//gpu:kernel block=256
-func scalar_w64(t gpu.Thread, dst, n, a, b uint64, op uint32) {
-	scalar(t, dst, n, a, b, op, ints[uint64, int64])
-}
-
-//gpu:kernel block=256
-func scalar_half(t gpu.Thread, dst, n, a uint64, b num.F16, op uint32) {
-	scalar(t, dst, n, a, b.Bits(), op, halves)
+func scalar_w32(t gpu.Thread, dst, n, a uint64, b, op uint32) {
+	words(t, dst, n, pack.F32, func(p pack.Part) pack.Words {
+		x, y := pack.LoadFloats(p, a, pack.F32), pack.Words{b, b, b, b}
+		if op&Swapped != 0 {
+			x, y = y, x
+		}
+		ints[int32](op, x[:], y[:])
+		return x
+	})
 }
 
 //gpu:kernel block=256
 func scalar_f32(t gpu.Thread, dst, n, a uint64, b float32, op uint32) {
-	scalar(t, dst, n, a, math.Float32bits(b), op, singles)
+	scalar(t, dst, n, a, b, op, pack.F32)
+}
+
+//gpu:kernel block=256
+func scalar_half(t gpu.Thread, dst, n, a uint64, b num.F16, op uint32) {
+	if kind := pack.Kind(op >> 5); kind != pack.F32 {
+		scalar(t, dst, n, a, kind.Float(uint32(b.Bits())), op, kind)
+	}
+}
+
+//gpu:kernel block=256
+func scalar_w64(t gpu.Thread, dst, n, a, b uint64, op uint32) {
+	longs(t, dst, n, a, func(_ pack.Part, x *pack.Elements[uint64]) {
+		y := [2]uint64{b, b}
+		if op&Swapped != 0 {
+			y = [2]uint64{x[0], x[1]}
+			x[0], x[1] = b, b
+		}
+		ints[int64](op, x[:2], y[:])
+	})
 }
 
 //gpu:kernel block=256
 func scalar_f64(t gpu.Thread, dst, n, a uint64, b float64, op uint32) {
-	scalar(t, dst, n, a, math.Float64bits(b), op, doubles)
-}
-
-// binary sets each element of dst to the result of compute for the elements of a and b. The array at
-// b has m elements and is repeated.
-func binary[B pack.Bits](t gpu.Thread, dst, n, a, b, m uint64, op uint32, compute func(op uint32, x, y *pack.Elements[B])) {
-	each := pack.Full[B]()
-	pack.Each[B](t, dst, n, each, func(p pack.Part) {
-		var x, y pack.Elements[B]
-		pack.Load(p, a, each, &x)
-		pack.LoadRepeated(p, b, n, m, each, &y)
-		compute(op, &x, &y)
-		pack.Store(p, dst, each, &x)
-	})
-}
-
-// scalar is like binary, for a number instead of the second array.
-func scalar[B pack.Bits](t gpu.Thread, dst, n, a uint64, b B, op uint32, compute func(op uint32, x, y *pack.Elements[B])) {
-	each := pack.Full[B]()
-	pack.Each[B](t, dst, n, each, func(p pack.Part) {
-		var x, y pack.Elements[B]
-		pack.Load(p, a, each, &x)
-		for k := range each {
-			y[k] = b
-		}
+	longs(t, dst, n, a, func(_ pack.Part, x *pack.Elements[uint64]) {
+		y := pack.Elements[uint64]{math.Float64bits(b), math.Float64bits(b)}
 		if op&Swapped != 0 {
-			x, y = y, x
+			x[0], x[1], y[0], y[1] = y[0], y[1], x[0], x[1]
 		}
-		compute(op, &x, &y)
-		pack.Store(p, dst, each, &x)
+		doubles(op, x, &y)
 	})
 }
 
-// ints computes with integers. A division by 0 returns 0.
-func ints[B uint32 | uint64, S int32 | int64](op uint32, x, y *pack.Elements[B]) {
-	each := pack.Full[B]()
+// words stores the packs of 16 bytes that make returns.
+func words(t gpu.Thread, dst, n uint64, kind pack.Kind, make func(pack.Part) pack.Words) {
+	pack.EachFloat(t, dst, n, kind, func(p pack.Part) { pack.StoreFloats(p, dst, kind, make(p)) })
+}
+
+// longs stores the packs of a that compute has changed.
+func longs(t gpu.Thread, dst, n, a uint64, compute func(pack.Part, *pack.Elements[uint64])) {
+	pack.Each[uint64](t, dst, n, 2, func(p pack.Part) {
+		var x pack.Elements[uint64]
+		pack.Load(p, a, 2, &x)
+		compute(p, &x)
+		pack.Store(p, dst, 2, &x)
+	})
+}
+
+func scalar(t gpu.Thread, dst, n, a uint64, b float32, op uint32, kind pack.Kind) {
+	words(t, dst, n, kind, func(p pack.Part) pack.Words {
+		x := pack.LoadFloats(p, a, kind)
+		x.Map(kind, func(x *[4]float32) {
+			y := [4]float32{b, b, b, b}
+			if op&Swapped != 0 {
+				*x, y = y, *x
+			}
+			floats(op, x[:], y[:])
+		})
+		return x
+	})
+}
+
+// ints computes with integers. S is the signed type. A division by 0 returns 0.
+func ints[S int32 | int64, B uint32 | uint64](op uint32, x, y []B) {
 	switch op &^ Swapped {
-	case Add, Add | Second:
-		for k := range each {
+	case Add, Add | Unsigned:
+		for k := range x {
 			x[k] += y[k]
 		}
-	case Sub, Sub | Second:
-		for k := range each {
+	case Sub, Sub | Unsigned:
+		for k := range x {
 			x[k] -= y[k]
 		}
-	case Mul, Mul | Second:
-		for k := range each {
+	case Mul, Mul | Unsigned:
+		for k := range x {
 			x[k] *= y[k]
 		}
 	case Div:
-		for k := range each {
+		for k := range x {
 			x[k] = B(quotient(S(x[k]), S(y[k])))
 		}
-	case Div | Second:
-		for k := range each {
+	case Div | Unsigned:
+		for k := range x {
 			x[k] = quotient(x[k], y[k])
 		}
 	case Max:
-		for k := range each {
+		for k := range x {
 			x[k] = B(max(S(x[k]), S(y[k])))
 		}
-	case Max | Second:
-		for k := range each {
+	case Max | Unsigned:
+		for k := range x {
 			x[k] = max(x[k], y[k])
 		}
 	case Min:
-		for k := range each {
+		for k := range x {
 			x[k] = B(min(S(x[k]), S(y[k])))
 		}
-	case Min | Second:
-		for k := range each {
+	case Min | Unsigned:
+		for k := range x {
 			x[k] = min(x[k], y[k])
 		}
 	}
@@ -153,17 +189,6 @@ func quotient[T int32 | int64 | uint32 | uint64](a, b T) T {
 		return a / b
 	}
 	return 0
-}
-
-func singles(op uint32, x, y *pack.Elements[uint32]) {
-	var a, b [4]float32
-	for k := range a {
-		a[k], b[k] = math.Float32frombits(x[k]), math.Float32frombits(y[k])
-	}
-	floats(op, a[:], b[:])
-	for k := range a {
-		x[k] = math.Float32bits(a[k])
-	}
 }
 
 func doubles(op uint32, x, y *pack.Elements[uint64]) {
@@ -177,17 +202,9 @@ func doubles(op uint32, x, y *pack.Elements[uint64]) {
 	}
 }
 
-// halves computes in float32 and rounds the results.
-func halves(op uint32, x, y *pack.Elements[uint16]) {
-	var a, b [8]float32
-	pack.FromHalf(op&Second != 0, x, &a)
-	pack.FromHalf(op&Second != 0, y, &b)
-	floats(op, a[:], b[:])
-	pack.ToHalf(op&Second != 0, &a, x)
-}
-
+// floats computes with floats.
 func floats[T float32 | float64](op uint32, x, y []T) {
-	switch op &^ (Swapped | Second) {
+	switch op & 7 {
 	case Add:
 		for k := range x {
 			x[k] += y[k]

@@ -11,48 +11,43 @@ import (
 
 //go:generate go run github.com/purecuda/cuda/ptx/cmd/go2ptx -nobounds -module
 
-// axpy_half is for F16 and, if bf16 is not 0, for BF16. The product of two of them is exact in float32.
-//
-//gpu:kernel block=256
-func axpy_half(t gpu.Thread, y, n uint64, a num.F16, x uint64, bf16 uint32) {
-	number := pack.HalfOf(bf16 != 0, a.Bits())
-	axpy(t, y, n, x, func(x, y *pack.Elements[uint16]) {
-		var u, v [8]float32
-		pack.FromHalf(bf16 != 0, x, &u)
-		pack.FromHalf(bf16 != 0, y, &v)
-		for k := range v {
-			v[k] = num.FMA(number, u[k], v[k])
-		}
-		pack.ToHalf(bf16 != 0, &v, y)
-	})
-}
+// The product of two 16-bit floats is exact in float32.
 
 //gpu:kernel block=256
 func axpy_f32(t gpu.Thread, y, n uint64, a float32, x uint64) {
-	axpy(t, y, n, x, func(x, y *pack.Elements[uint32]) {
-		for k := range pack.Full[uint32]() {
-			y[k] = math.Float32bits(num.FMA(a, math.Float32frombits(x[k]), math.Float32frombits(y[k])))
-		}
-	})
+	axpy(t, y, n, a, x, pack.F32)
+}
+
+//gpu:kernel block=256
+func axpy_half(t gpu.Thread, y, n uint64, a num.F16, x uint64, kind uint32) {
+	if kind := pack.Kind(kind); kind != pack.F32 {
+		axpy(t, y, n, kind.Float(uint32(a.Bits())), x, kind)
+	}
 }
 
 //gpu:kernel block=256
 func axpy_f64(t gpu.Thread, y, n uint64, a float64, x uint64) {
-	axpy(t, y, n, x, func(x, y *pack.Elements[uint64]) {
-		for k := range pack.Full[uint64]() {
-			y[k] = math.Float64bits(num.FMA(a, math.Float64frombits(x[k]), math.Float64frombits(y[k])))
+	each := pack.Full[uint64]()
+	pack.Each[uint64](t, y, n, each, func(p pack.Part) {
+		var u, v pack.Elements[uint64]
+		pack.Load(p, x, each, &u)
+		pack.Load(p, y, each, &v)
+		for k := range each {
+			v[k] = math.Float64bits(num.FMA(a, math.Float64frombits(u[k]), math.Float64frombits(v[k])))
 		}
+		pack.Store(p, y, each, &v)
 	})
 }
 
 // axpy adds the multiples of the elements at x to those at y.
-func axpy[B pack.Bits](t gpu.Thread, dst, n, src uint64, add func(x, y *pack.Elements[B])) {
-	each := pack.Full[B]()
-	pack.Each[B](t, dst, n, each, func(p pack.Part) {
-		var x, y pack.Elements[B]
-		pack.Load(p, src, each, &x)
-		pack.Load(p, dst, each, &y)
-		add(&x, &y)
-		pack.Store(p, dst, each, &y)
+func axpy(t gpu.Thread, y, n uint64, a float32, x uint64, kind pack.Kind) {
+	pack.EachFloat(t, y, n, kind, func(p pack.Part) {
+		u, v := pack.LoadFloats(p, x, kind), pack.LoadFloats(p, y, kind)
+		v.Map2(kind, &u, func(y, x *[4]float32) {
+			for k := range x {
+				y[k] = num.FMA(a, x[k], y[k])
+			}
+		})
+		pack.StoreFloats(p, y, kind, v)
 	})
 }

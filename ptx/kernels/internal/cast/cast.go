@@ -1,6 +1,5 @@
-// Package cast contains the kernels of kernels.Cast. Each kernel converts from the types that a type
-// with arithmetic contains: for example, the kernel from_f32 from F16, BF16 and float32. Parameters
-// select the types.
+// Package cast contains the kernels of kernels.Cast: one for all integers, one for floats of up to 32
+// bits, and one for float64. Parameters select the types. Other kernels copy the bits.
 package cast
 
 import (
@@ -33,43 +32,23 @@ const (
 const each = 4
 
 //gpu:kernel block=256
-func from_i32(t gpu.Thread, dst, src, n uint64, to, from uint32) {
-	cast(t, dst, n, to, func(p pack.Part) [each]int32 { return ints(p, src, from) })
-}
-
-//gpu:kernel block=256
-func from_u32(t gpu.Thread, dst, src, n uint64, to uint32) {
-	cast(t, dst, n, to, func(p pack.Part) (v [each]uint32) {
-		words(p, src, func(k int, x uint32) { v[k] = x })
-		return v
-	})
-}
-
-//gpu:kernel block=256
-func from_i64(t gpu.Thread, dst, src, n uint64, to uint32) {
-	cast(t, dst, n, to, func(p pack.Part) (v [each]int64) {
-		longs(p, src, func(k int, x uint64) { v[k] = int64(x) })
-		return v
-	})
-}
-
-//gpu:kernel block=256
-func from_u64(t gpu.Thread, dst, src, n uint64, to uint32) {
-	cast(t, dst, n, to, func(p pack.Part) (v [each]uint64) {
-		longs(p, src, func(k int, x uint64) { v[k] = x })
-		return v
-	})
+func from_int(t gpu.Thread, dst, src, n uint64, to, from uint32) {
+	cast(t, dst, n, to, from, func(p pack.Part) [each]int64 { return ints(p, src, from) })
 }
 
 //gpu:kernel block=256
 func from_f32(t gpu.Thread, dst, src, n uint64, to, from uint32) {
-	cast(t, dst, n, to, func(p pack.Part) [each]float32 { return floats(p, src, from) })
+	cast(t, dst, n, to, from, func(p pack.Part) [each]float32 { return floats(p, src, from) })
 }
 
 //gpu:kernel block=256
-func from_f64(t gpu.Thread, dst, src, n uint64, to uint32) {
-	cast(t, dst, n, to, func(p pack.Part) (v [each]float64) {
-		longs(p, src, func(k int, x uint64) { v[k] = math.Float64frombits(x) })
+func from_f64(t gpu.Thread, dst, src, n uint64, to, from uint32) {
+	cast(t, dst, n, to, from, func(p pack.Part) (v [each]float64) {
+		var x pack.Elements[uint64]
+		pack.Load(p, src, each, &x)
+		for k := range each {
+			v[k] = math.Float64frombits(x[k])
+		}
 		return v
 	})
 }
@@ -95,77 +74,79 @@ func same[B pack.Bits](t gpu.Thread, dst, src, n uint64) {
 	})
 }
 
-type number interface {
-	int32 | uint32 | int64 | uint64 | float32 | float64
-}
+type number interface{ int64 | float32 | float64 }
 
 // cast converts the elements that load returns.
-func cast[T number](t gpu.Thread, dst, n uint64, to uint32, load func(pack.Part) [each]T) {
-	pack.EachOf(t, dst, n, each, int(to&3), func(p pack.Part) {
+func cast[T number](t gpu.Thread, dst, n uint64, to, from uint32, load func(pack.Part) [each]T) {
+	pack.EachOf(t, dst, n, each, to&3, func(p pack.Part) {
 		v := load(p)
-		var x pack.Elements[uint32]
 		if to&3 == U64 {
 			var x pack.Elements[uint64]
-			wide(&v, to, &x)
+			wide(&v, to, from, &x)
 			pack.Store(p, dst, each, &x)
 			return
 		}
-		narrow(&v, to, &x)
-		switch to & 3 {
-		case U8:
-			stored[uint8](p, dst, &x)
-		case U16:
-			stored[uint16](p, dst, &x)
-		default:
-			pack.Store(p, dst, each, &x)
-		}
+		var x pack.Elements[uint32]
+		narrow(&v, to, from, &x)
+		store(p, dst, to&3, &x)
 	})
 }
 
+// store stores the low 1 << log bytes of each element.
+func store(p pack.Part, dst uint64, log uint32, x *pack.Elements[uint32]) {
+	if p.Complete {
+		switch log {
+		case U8:
+			stored[uint8](p, dst, x)
+		case U16:
+			stored[uint16](p, dst, x)
+		default:
+			pack.Store(p, dst, each, x)
+		}
+		return
+	}
+	at := dst + uint64(p.First<<log)
+	for k := int32(0); k < p.High; k++ {
+		pack.Rolled()
+		if k >= p.Low {
+			switch log {
+			case U8:
+				*pack.Element[uint8](at) = uint8(x[0])
+			case U16:
+				*pack.Element[uint16](at) = uint16(x[0])
+			default:
+				*pack.Element[uint32](at) = x[0]
+			}
+		}
+		at += 1 << log
+		x[0], x[1], x[2] = x[1], x[2], x[3]
+	}
+}
+
+// stored stores a complete pack.
 func stored[B uint8 | uint16](p pack.Part, dst uint64, x *pack.Elements[uint32]) {
 	var y pack.Elements[B]
 	for k := range each {
 		y[k] = B(x[k])
 	}
+	p.Low, p.High, p.Complete = 0, each, true
 	pack.Store(p, dst, each, &y)
 }
 
-func words(p pack.Part, src uint64, do func(k int, x uint32)) {
-	var x pack.Elements[uint32]
-	pack.Load(p, src, each, &x)
-	for k := range each {
-		do(k, x[k])
-	}
-}
-
-func longs(p pack.Part, src uint64, do func(k int, x uint64)) {
-	var x pack.Elements[uint64]
-	pack.Load(p, src, each, &x)
-	for k := range each {
-		do(k, x[k])
-	}
-}
-
-// ints loads integers that int32 can hold.
-func ints(p pack.Part, src uint64, from uint32) (v [each]int32) {
+// ints loads integers. The bits of a uint64 stay the same.
+func ints(p pack.Part, src uint64, from uint32) (v [each]int64) {
 	switch from & 3 {
 	case U8:
-		var x pack.Elements[uint8]
-		pack.Load(p, src, each, &x)
-		for k := range each {
-			v[k] = int32(x[k])
-		}
+		loaded[uint8](p, src, &v)
 	case U16:
-		var x pack.Elements[uint16]
-		pack.Load(p, src, each, &x)
-		for k := range each {
-			v[k] = int32(x[k])
-		}
+		loaded[uint16](p, src, &v)
+	case U32:
+		loaded[uint32](p, src, &v)
 	default:
-		words(p, src, func(k int, x uint32) { v[k] = int32(x) })
+		loaded[uint64](p, src, &v)
 	}
 	if from&I8 != 0 {
-		unused := 32 - uint32(8)<<(from&3)
+		unused := 64 - uint32(8)<<(from&3)
 		for k := range each {
 			v[k] = v[k] << unused >> unused
 		}
@@ -173,10 +154,22 @@ func ints(p pack.Part, src uint64, from uint32) (v [each]int32) {
 	return v
 }
 
+func loaded[B pack.Bits](p pack.Part, src uint64, v *[each]int64) {
+	var x pack.Elements[B]
+	pack.Load(p, src, each, &x)
+	for k := range each {
+		v[k] = int64(x[k])
+	}
+}
+
 // floats loads floats that float32 can hold.
 func floats(p pack.Part, src uint64, from uint32) (v [each]float32) {
 	if from == F32 {
-		words(p, src, func(k int, x uint32) { v[k] = math.Float32frombits(x) })
+		var x pack.Elements[uint32]
+		pack.Load(p, src, each, &x)
+		for k := range each {
+			v[k] = math.Float32frombits(x[k])
+		}
 		return v
 	}
 	var x pack.Elements[uint16]

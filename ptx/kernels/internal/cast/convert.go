@@ -10,19 +10,25 @@ import (
 
 // narrow converts to a type of up to 32 bits. Only the low bits of the results for smaller types are
 // used.
-func narrow[T number](v *[each]T, to uint32, x *pack.Elements[uint32]) {
+func narrow[T number](v *[each]T, to, from uint32, x *pack.Elements[uint32]) {
 	switch to {
-	case F32:
+	case F32, F16, BF16:
+		var f [each]float32 // rounded to odd, except for F32
 		for k := range each {
-			x[k] = math.Float32bits(float32(v[k]))
+			f[k] = single(v[k], from, to == F32)
 		}
-	case F16:
 		for k := range each {
-			x[k] = uint32(toF16(v[k]).Bits())
+			x[k] = math.Float32bits(f[k])
 		}
-	case BF16:
-		for k := range each {
-			x[k] = uint32(toBF16(v[k]).Bits())
+		switch to {
+		case F16:
+			for k := range each {
+				x[k] = uint32(num.ToF16(f[k]).Bits())
+			}
+		case BF16:
+			for k := range each {
+				x[k] = uint32(num.ToBF16(f[k]).Bits())
+			}
 		}
 	default:
 		integers(v, to, x)
@@ -67,11 +73,15 @@ func integers[T number](v *[each]T, to uint32, x *pack.Elements[uint32]) {
 }
 
 // wide converts to a type of 64 bits.
-func wide[T number](v *[each]T, to uint32, x *pack.Elements[uint64]) {
+func wide[T number](v *[each]T, to, from uint32, x *pack.Elements[uint64]) {
 	switch to {
 	case F64:
 		for k := range each {
-			x[k] = math.Float64bits(float64(v[k]))
+			d := float64(v[k])
+			if !isFloat[T]() && from == U64 {
+				d = float64(uint64(v[k]))
+			}
+			x[k] = math.Float64bits(d)
 		}
 	case I64:
 		for k := range each {
@@ -93,28 +103,36 @@ func isFloat[T number]() bool {
 	return false
 }
 
-func toF16[T number](v T) num.F16 {
-	if v, ok := any(v).(float64); ok {
-		return num.F16FromFloat64(v)
+// single returns v as float32, rounded to nearest or to odd. Rounding that to 16 bits has the same
+// result as rounding v.
+func single[T number](v T, from uint32, nearest bool) float32 {
+	var f float32
+	var exact bool
+	switch v := any(v).(type) {
+	case float32:
+		return v
+	case float64:
+		if nearest {
+			return float32(v)
+		}
+		f = gpu.Convert[float32](v, gpu.ToZero)
+		exact = float64(f) == v || v != v
+	case int64:
+		switch {
+		case from == U64 && nearest:
+			return float32(uint64(v))
+		case nearest:
+			return float32(v)
+		case from == U64:
+			f = gpu.Convert[float32](uint64(v), gpu.ToZero)
+			exact = uint64(f) == uint64(v)
+		default:
+			f = gpu.Convert[float32](v, gpu.ToZero)
+			exact = int64(f) == v
+		}
 	}
-	return num.ToF16(odd(v))
-}
-
-func toBF16[T number](v T) num.BF16 {
-	if v, ok := any(v).(float64); ok {
-		return num.BF16FromFloat64(v)
-	}
-	return num.ToBF16(odd(v))
-}
-
-// odd returns v as float32, rounded to odd. Rounding that to 16 bits has the same result as rounding v.
-func odd[T number](v T) float32 {
-	if isFloat[T]() {
-		return float32(v)
-	}
-	f := gpu.Convert[float32](v, gpu.ToZero)
-	if T(f) != v {
-		return math.Float32frombits(math.Float32bits(f) | 1)
+	if !exact {
+		f = math.Float32frombits(math.Float32bits(f) | 1)
 	}
 	return f
 }

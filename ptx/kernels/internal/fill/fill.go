@@ -43,6 +43,7 @@ func fill[B pack.Bits](t gpu.Thread, dst, n uint64, v B) {
 		}
 		part := gpu.ViewAt[B](dst, int(n))
 		for k := p.Low; k < p.High; k++ {
+			pack.Rolled()
 			part.Set(p.First+int(k), v)
 		}
 	})

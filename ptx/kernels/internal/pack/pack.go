@@ -14,7 +14,6 @@ import (
 	"math/bits"
 
 	"github.com/purecuda/cuda/ptx/gpu"
-	"github.com/purecuda/cuda/ptx/num"
 )
 
 // Bits lists the types as which elements are moved.
@@ -54,22 +53,32 @@ type Elements[B Bits] [16]B
 // Each calls the function do for the packs of the calling thread. dst is the address of an array of
 // n elements of type B, and each is the number of elements of a pack, a power of two.
 func Each[B Bits](t gpu.Thread, dst, n uint64, each int, do func(Part)) {
-	EachOf(t, dst, n, each, bits.TrailingZeros32(uint32(Size[B]())), do)
+	EachOf(t, dst, n, each, uint32(bits.TrailingZeros32(uint32(Size[B]()))), do)
 }
 
 // EachOf is Each for elements whose size is not a constant. It is 1 << log bytes.
-func EachOf(t gpu.Thread, dst, n uint64, each, log int, do func(Part)) {
+func EachOf(t gpu.Thread, dst, n uint64, each int, log uint32, do func(Part)) {
+	eachPack(t, dst, n, uint32(bits.TrailingZeros32(uint32(each))), log, do)
+}
+
+// eachPack is EachOf for packs of 1 << count elements.
+func eachPack(t gpu.Thread, dst, n uint64, count, log uint32, do func(Part)) {
 	if n == 0 {
 		return
 	}
-	length := int(n)
+	length, each := int(n), 1<<count
 	before := int(dst & uint64(min(16, each<<log)-1) >> log) // elements between an aligned address and dst
-	for i := t.GlobalX()*each - before; i < length; i += t.GridStrideX() * each {
+	for i := t.GlobalX()<<count - before; i < length; i += t.GridStrideX() << count {
+		Rolled() // a thread usually has one pack
 		p := Part{First: i, Low: int32(max(0, -i)), High: int32(min(each, length-i))}
 		p.Complete = p.High-p.Low == int32(each)
 		do(p)
 	}
 }
+
+// Rolled prevents the compiler from unrolling the loop in which it is called. It is for loops whose
+// code would become longer but not faster.
+func Rolled() { gpu.PTX("{ }") }
 
 // Load loads the elements of a pack from the array at src. Elements of x outside of the pack get
 // values of other elements, with which functions may compute.
@@ -160,9 +169,9 @@ func storeVector[B Bits](at uint64, each int, x *Elements[B]) {
 	}
 }
 
-// LoadRepeated is Load for an array of m elements that is repeated. n is the number of elements of
-// the destination.
-func LoadRepeated[B Bits](p Part, src, n, m uint64, each int, x *Elements[B]) {
+// repeated returns the index of the first element of a pack in an array of m elements that is repeated
+// for a destination of n elements.
+func repeated(p Part, n, m uint64) uint64 {
 	i := uint64(p.First + int(p.Low))
 	if n != m {
 		if short := uint32(m); n < 1<<32 && short != 0 { // a 32-bit division is much faster
@@ -171,6 +180,13 @@ func LoadRepeated[B Bits](p Part, src, n, m uint64, each int, x *Elements[B]) {
 			i %= m
 		}
 	}
+	return i
+}
+
+// LoadRepeated is Load for an array of m elements that is repeated. n is the number of elements of
+// the destination.
+func LoadRepeated[B Bits](p Part, src, n, m uint64, each int, x *Elements[B]) {
+	i := repeated(p, n, m)
 	size := Size[B]()
 	at := src + i*uint64(size)
 	if p.Complete && i+uint64(each) <= m && at&uint64(min(16, each*size)-1) == 0 {
@@ -186,39 +202,5 @@ func LoadRepeated[B Bits](p Part, src, n, m uint64, each int, x *Elements[B]) {
 		if i == m {
 			i = 0
 		}
-	}
-}
-
-// HalfOf converts an F16 or a BF16.
-func HalfOf(bf16 bool, bits uint16) float32 {
-	if bf16 {
-		return num.BF16FromBits(bits).Float32()
-	}
-	return num.F16FromBits(bits).Float32()
-}
-
-// FromHalf converts the elements of a pack of 16 bytes from F16 or BF16.
-func FromHalf(bf16 bool, x *Elements[uint16], y *[8]float32) {
-	if bf16 {
-		for k := range y {
-			y[k] = num.BF16FromBits(x[k]).Float32()
-		}
-		return
-	}
-	for k := range y {
-		y[k] = num.F16FromBits(x[k]).Float32()
-	}
-}
-
-// ToHalf rounds the elements of a pack of 16 bytes to F16 or BF16.
-func ToHalf(bf16 bool, x *[8]float32, y *Elements[uint16]) {
-	if bf16 {
-		for k := range x {
-			y[k] = num.ToBF16(x[k]).Bits()
-		}
-		return
-	}
-	for k := range x {
-		y[k] = num.ToF16(x[k]).Bits()
 	}
 }

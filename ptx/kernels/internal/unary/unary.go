@@ -1,6 +1,6 @@
 // Package unary contains the kernels that apply a function to each element. Functions that share most
-// of their code share a kernel, which has a parameter for the function. F16 and BF16 share kernels,
-// too. They are computed in float32.
+// of their code share a kernel, which has a parameter for the function and for the type. F16 and BF16 are
+// computed in float32 and rounded.
 package unary
 
 import (
@@ -13,8 +13,7 @@ import (
 
 //go:generate go run github.com/purecuda/cuda/ptx/cmd/go2ptx -nobounds -module
 
-// The functions of the kernels simple and sigmoid. The other kernels have one function, 0. All of them
-// can be combined with BF16.
+// The functions of the kernels simple and sigmoid. The other kernels have one function, 0.
 const (
 	Neg = iota
 	Abs
@@ -30,34 +29,23 @@ const (
 	GELUTanh
 )
 
-// BF16 selects BF16 instead of F16 in the kernels for 16-bit types.
-const BF16 = 16
+// Of returns the part of a function's number that selects the type of floats.
+func Of(kind pack.Kind) uint32 { return uint32(kind) << 4 }
 
 //gpu:kernel block=256
-func simple_half(t gpu.Thread, dst, n, src uint64, f uint32) { half(t, dst, n, src, f, simple) }
-
-//gpu:kernel block=256
-func simple_f32(t gpu.Thread, dst, n, src uint64, f uint32) { single(t, dst, n, src, f, simple) }
+func simple_float(t gpu.Thread, dst, n, src uint64, f uint32) { single(t, dst, n, src, f, simple) }
 
 //gpu:kernel block=256
 func simple_f64(t gpu.Thread, dst, n, src uint64, f uint32) { double(t, dst, n, src, f, simple) }
 
 //gpu:kernel block=256
-func sigmoid_half(t gpu.Thread, dst, n, src uint64, f uint32) { half(t, dst, n, src, f, sigmoid) }
-
-//gpu:kernel block=256
-func sigmoid_f32(t gpu.Thread, dst, n, src uint64, f uint32) { single(t, dst, n, src, f, sigmoid) }
+func sigmoid_float(t gpu.Thread, dst, n, src uint64, f uint32) { single(t, dst, n, src, f, sigmoid) }
 
 //gpu:kernel block=256
 func sigmoid_f64(t gpu.Thread, dst, n, src uint64, f uint32) { double(t, dst, n, src, f, sigmoid) }
 
 //gpu:kernel block=256
-func tanh_half(t gpu.Thread, dst, n, src uint64, f uint32) {
-	half(t, dst, n, src, f, each(tanh[float32]))
-}
-
-//gpu:kernel block=256
-func tanh_f32(t gpu.Thread, dst, n, src uint64, f uint32) {
+func tanh_float(t gpu.Thread, dst, n, src uint64, f uint32) {
 	single(t, dst, n, src, f, each(tanh[float32]))
 }
 
@@ -67,12 +55,7 @@ func tanh_f64(t gpu.Thread, dst, n, src uint64, f uint32) {
 }
 
 //gpu:kernel block=256
-func log_half(t gpu.Thread, dst, n, src uint64, f uint32) {
-	half(t, dst, n, src, f, each(log[float32]))
-}
-
-//gpu:kernel block=256
-func log_f32(t gpu.Thread, dst, n, src uint64, f uint32) {
+func log_float(t gpu.Thread, dst, n, src uint64, f uint32) {
 	single(t, dst, n, src, f, each(log[float32]))
 }
 
@@ -82,12 +65,7 @@ func log_f64(t gpu.Thread, dst, n, src uint64, f uint32) {
 }
 
 //gpu:kernel block=256
-func gelu_half(t gpu.Thread, dst, n, src uint64, f uint32) {
-	half(t, dst, n, src, f, each(gelu[float32]))
-}
-
-//gpu:kernel block=256
-func gelu_f32(t gpu.Thread, dst, n, src uint64, f uint32) {
+func gelu_float(t gpu.Thread, dst, n, src uint64, f uint32) {
 	single(t, dst, n, src, f, each(gelu[float32]))
 }
 
@@ -96,33 +74,12 @@ func gelu_f64(t gpu.Thread, dst, n, src uint64, f uint32) {
 	double(t, dst, n, src, f, each(gelu[float64]))
 }
 
-func half(t gpu.Thread, dst, n, src uint64, f uint32, compute func(f uint32, x []float32)) {
-	count := pack.Full[uint16]()
-	pack.Each[uint16](t, dst, n, count, func(p pack.Part) {
-		var x pack.Elements[uint16]
-		var y [8]float32
-		pack.Load(p, src, count, &x)
-		pack.FromHalf(f&BF16 != 0, &x, &y)
-		compute(f&^BF16, y[:])
-		pack.ToHalf(f&BF16 != 0, &y, &x)
-		pack.Store(p, dst, count, &x)
-	})
-}
-
 func single(t gpu.Thread, dst, n, src uint64, f uint32, compute func(f uint32, x []float32)) {
-	count := pack.Full[uint32]()
-	pack.Each[uint32](t, dst, n, count, func(p pack.Part) {
-		var x pack.Elements[uint32]
-		var y [4]float32
-		pack.Load(p, src, count, &x)
-		for k := range y {
-			y[k] = math.Float32frombits(x[k])
-		}
-		compute(f, y[:])
-		for k := range y {
-			x[k] = math.Float32bits(y[k])
-		}
-		pack.Store(p, dst, count, &x)
+	kind := pack.Kind(f >> 4)
+	pack.EachFloat(t, dst, n, kind, func(p pack.Part) {
+		w := pack.LoadFloats(p, src, kind)
+		w.Map(kind, func(x *[4]float32) { compute(f&15, x[:]) })
+		pack.StoreFloats(p, dst, kind, w)
 	})
 }
 
