@@ -21,9 +21,6 @@ const (
 // 16-bit types, the compiler would unroll the loops over the halves of a pack.
 func (kind Kind) log() uint32 { return 2 - (uint32(kind)+1)>>1 }
 
-// Words holds the 4 or 8 elements of a pack of 16 bytes.
-type Words [4]uint32
-
 // EachFloat calls do for the packs of 16 bytes of the calling thread.
 func EachFloat(t gpu.Thread, dst, n uint64, kind Kind, do func(Part)) {
 	eachPack(t, dst, n, 4-kind.log(), kind.log(), do)

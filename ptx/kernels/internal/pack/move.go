@@ -4,7 +4,7 @@ package pack
 // combines addresses and sizes with or, all of them are multiples of it.
 func UnitOf(a uint64) int { return int((a | 16) & -(a | 16)) }
 
-// Words holds a unit of up to 16 bytes.
+// Words holds a unit of up to 16 bytes, or the 4 or 8 elements of a pack of 16 bytes.
 type Words [4]uint32
 
 // LoadUnit loads a unit of 1, 2, 4, 8 or 16 bytes, whose address is a multiple of its size.
