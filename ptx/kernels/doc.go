@@ -18,8 +18,9 @@
 // functions do arithmetic. [GELU], [SiLU], [Exp] and others apply a function to each
 // element. [Sum], [Max], [Min] and [Argmax] reduce arrays, and [SumRows] and similar
 // functions reduce the rows of a [Matrix]. [Softmax], [RMSNorm] and [LayerNorm] process
-// rows, and [Rope] processes [Heads]. [Gemv] multiplies a matrix by a vector, and [Gemm] by a matrix. [InclusiveSum]
-// and [ExclusiveSum] compute prefix sums, and [Sort] and [SortPairs] sort. [TopK] finds the largest elements of rows. [Histogram] counts
+// rows, and [Rope] processes [Heads]. [Gemv] and [GemvQuantized] multiply a matrix by a vector, and
+// [Gemm] by a matrix. [InclusiveSum]
+// and [ExclusiveSum] compute prefix sums, and [Sort] and [SortPairs] sort. [TopK] finds the largest elements of rows. [FFT] transforms rows. [Histogram] counts
 // values. [RandomBits], [RandomUniform] and [RandomNormal] compute random numbers. [SetCond]
 // and [SetCondWhen] set the condition of a conditional node to a computed value.
 //

@@ -105,6 +105,9 @@ func every(k *kit) []operation {
 	e.add("Gemm", func(i int, again ...*driver.Launch) (*driver.Launch, error) {
 		return kernels.Gemm(kernels.MatrixOf(t.f32.x(i, 512*(i+1)), 8*(i+1), 64), kernels.MatrixOf(t.f32.y(i, 64*(i+1)), 8*(i+1), 8), kernels.MatrixOf(t.f32.z(i, 8*64), 8, 64), 1, float32(i), 0, again...)
 	})
+	quantizedOps(e, t.f32)
+	quantizedOps(e, t.f16)
+	quantizedOps(e, t.bf16)
 	randomOps(e, t.f32)
 	randomOps(e, t.f64)
 	layouts := [2]kernels.Layout{kernels.RowMajor(16, 64), kernels.RowMajor(32, 64)}
@@ -280,6 +283,16 @@ func histogramOps[T uint8 | int32 | uint32 | int64](e *everything, m three[T]) {
 	for name, bins := range map[string]int{"": 256, " with many counters": 20000} {
 		e.add("Histogram "+m.name+name, func(i int, again ...*driver.Launch) (*driver.Launch, error) {
 			return kernels.Histogram(e.types.u32.z(i, bins), m.x(i, many(i)), again...)
+		})
+	}
+}
+
+func quantizedOps[T kernels.NetFloat](e *everything, m three[T]) {
+	for name, bits := range map[string]int{" 4": 4, " 8": 8} {
+		e.add("GemvQuantized "+m.name+name, func(i int, again ...*driver.Launch) (*driver.Launch, error) {
+			rows := many(i) / 64
+			a := kernels.Quantized[T]{Mem: e.types.u8.x(i, rows*64*bits/8), Scales: m.z(i, rows), Rows: rows, Cols: 64, Bits: bits}
+			return kernels.GemvQuantized(m.x(i, rows), a, m.y(i, 64), again...)
 		})
 	}
 }

@@ -43,9 +43,14 @@ func (t *Timer) Close() (err error) {
 
 // Time returns how long count consecutive launches take together.
 func (t *Timer) Time(l *driver.Launch, count int) (time.Duration, error) {
+	return t.TimeOps([]driver.Op{l}, count)
+}
+
+// TimeOps is like Time, for a sequence of operations that is repeated count times.
+func (t *Timer) TimeOps(ops []driver.Op, count int) (time.Duration, error) {
 	err := t.start.Record(t.s)
 	for range count {
-		err = errors.Join(err, t.s.Do(l))
+		err = errors.Join(err, t.s.Do(ops...))
 	}
 	if err := errors.Join(err, t.end.Record(t.s), t.s.Wait(context.Background())); err != nil {
 		return 0, err

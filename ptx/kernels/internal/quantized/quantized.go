@@ -1,0 +1,181 @@
+// Package quantized contains the kernels that multiply a matrix of small integers by a vector.
+package quantized
+
+import (
+	"math"
+
+	"github.com/purecuda/cuda/ptx/gpu"
+	"github.com/purecuda/cuda/ptx/num"
+)
+
+//go:generate go run github.com/purecuda/cuda/ptx/cmd/go2ptx -nobounds -module
+
+// A warp computes Rows rows. A lane reads Chunk columns of each of them at a time, so a warp reads
+// Span. Several warps may share rows. The threads of a block load a tile of x at a time into shared
+// memory.
+const (
+	Threads = 256
+	Warps   = Threads / gpu.WarpSize
+	Rows    = 4
+	Chunk   = 32
+	Span    = Chunk * gpu.WarpSize
+	tile    = 4 * Span
+	padded  = Chunk + 4 // floats for a chunk of x: so that lanes read different banks
+)
+
+// Float lists the types of x, y and the scales.
+type Float interface{ f32 | f16 | bf16 }
+
+type (
+	f32  = float32
+	f16  = num.F16
+	bf16 = num.BF16
+)
+
+// Int8 computes y = a*x. An element of a is a signed integer of 8 bits, times the scale of its group of
+// columns. group is the size of a group in chunks. 2^logSplit warps share rows.
+//
+//gpu:kernel block=256 name=gemv_i8
+//gpu:instance f32 f16 bf16
+func Int8[T Float](t gpu.Thread, y, a, scales, x uint64, rows, cols, group, logSplit uint32) {
+	multiply[T](t, y, a, scales, x, rows, cols, group, logSplit, 8)
+}
+
+// Int4 is like Int8, for integers of 4 bits. The low half of a byte is an even column, and 8 stands
+// for 0.
+//
+//gpu:kernel block=256 name=gemv_i4
+//gpu:instance f32 f16 bf16
+func Int4[T Float](t gpu.Thread, y, a, scales, x uint64, rows, cols, group, logSplit uint32) {
+	multiply[T](t, y, a, scales, x, rows, cols, group, logSplit, 4)
+}
+
+func multiply[T Float](t gpu.Thread, dst, a, scale, src uint64, rows, cols, group, logSplit uint32, bits int) {
+	x := gpu.Shared[[tile / Chunk * padded]float32](t)
+	parts := gpu.Shared[[Warps][Rows]float32](t)
+	in := gpu.ViewAt[T](src, int(cols)).Slice()
+	words := int(cols) * bits / 32 // of a row
+	weights := gpu.ViewAt[uint32](a, int(rows)*words).Slice()
+	groups := int(cols / Chunk / group)
+	scales := gpu.ViewAt[T](scale, int(rows)*groups).Slice()
+
+	split := uint32(1) << (logSplit & 31)
+	each := uint32(Warps*Rows) >> (logSplit & 31) // rows of a block
+	part := uint32(t.Warp()) & (split - 1)
+	first := uint32(t.BlockX())*each + uint32(t.Warp())>>(logSplit&31)*Rows
+	var start, startScales [Rows]int // of each row; rows after the last one are the last one
+	for r := range uint32(Rows) {
+		row := int(min(first+r, rows-1))
+		start[r], startScales[r] = row*words, row*groups
+	}
+	var sum [Rows]float32
+	for begin := 0; begin < int(cols); begin += tile {
+		t.Sync()
+		for i := t.ThreadX(); i < min(tile, int(cols)-begin); i += Threads {
+			v := toFloat32(in[begin+i])
+			if bits == 4 {
+				// An integer is taken from its place in a word, and so is 16, 256 or 4096 times too large.
+				v *= math.Float32frombits(uint32(127-i%4*4) << 23)
+			}
+			x[i/Chunk*padded+i%Chunk] = v
+		}
+		t.Sync()
+		for span := int(part) * Span; span < tile; span += int(split) * Span {
+			column := begin + span + t.Lane()*Chunk
+			if column >= int(cols) {
+				break
+			}
+			mine := x[(span/Chunk+t.Lane())*padded:]
+			var products [Rows]float32
+			for half := range bits / 4 {
+				var w [Rows][4]uint32
+				for r := range Rows {
+					w[r] = *(*[4]uint32)(weights[start[r]+column*bits/32+4*half:])
+				}
+				for i := range 4 {
+					if bits == 4 {
+						x0, x1 := *(*[4]float32)(mine[8*i:]), *(*[4]float32)(mine[8*i+4:])
+						for r := range Rows {
+							products[r] = dot4(products[r], w[r][i], x0)
+							products[r] = dot4(products[r], w[r][i]>>16, x1)
+						}
+					} else {
+						x0 := *(*[4]float32)(mine[16*half+4*i:])
+						for r := range Rows {
+							products[r] = dot8(products[r], w[r][i]^0x80808080, x0)
+						}
+					}
+				}
+			}
+			g := int(uint32(column) / Chunk / group)
+			for r := range Rows {
+				sum[r] += toFloat32(scales[startScales[r]+g]) * products[r]
+			}
+		}
+	}
+	for r := range Rows {
+		for d := gpu.WarpSize / 2; d > 0; d /= 2 {
+			sum[r] += gpu.ShuffleXor(t, sum[r], d)
+		}
+	}
+	if t.Lane() == 0 {
+		parts[t.Warp()] = sum
+	}
+	t.Sync()
+	// A thread adds the parts of a row.
+	if i := uint32(t.ThreadX()); i < each {
+		var s float32
+		for p := range split {
+			s += parts[i/Rows*split+p][i%Rows]
+		}
+		if row := uint32(t.BlockX())*each + i; row < rows {
+			gpu.ViewAt[T](dst, int(rows)).Set(int(row), fromFloat32[T](s))
+		}
+	}
+}
+
+// two23 is a number whose bits end in those of a small integer that is added to it.
+const two23 = 1 << 23
+
+// dot4 adds the products of four integers of 4 bits with x. They are at bits 0, 4, 8 and 12.
+func dot4(sum float32, w uint32, x [4]float32) float32 {
+	const bits = 0x4b000000 // of two23
+	sum += (math.Float32frombits(w&0xf|bits) - (two23 + 8)) * x[0]
+	sum += (math.Float32frombits(w&0xf0|bits) - (two23 + 8<<4)) * x[1]
+	sum += (math.Float32frombits(w&0xf00|bits) - (two23 + 8<<8)) * x[2]
+	return sum + (math.Float32frombits(w&0xf000|bits)-(two23+8<<12))*x[3]
+}
+
+// dot8 adds the products of four integers of 8 bits, plus 128, with x.
+func dot8(sum float32, w uint32, x [4]float32) float32 {
+	const bits = 0x4b000000
+	sum += (math.Float32frombits(gpu.BytePermute(w, bits, 0x7650)) - (two23 + 128)) * x[0]
+	sum += (math.Float32frombits(gpu.BytePermute(w, bits, 0x7651)) - (two23 + 128)) * x[1]
+	sum += (math.Float32frombits(gpu.BytePermute(w, bits, 0x7652)) - (two23 + 128)) * x[2]
+	return sum + (math.Float32frombits(gpu.BytePermute(w, bits, 0x7653))-(two23+128))*x[3]
+}
+
+func toFloat32[T Float](v T) float32 {
+	switch v := any(v).(type) {
+	case f16:
+		return v.Float32()
+	case bf16:
+		return v.Float32()
+	case f32:
+		return v
+	}
+	return 0
+}
+
+func fromFloat32[T Float](v float32) T {
+	var x T
+	switch p := any(&x).(type) {
+	case *f16:
+		*p = num.ToF16(v)
+	case *bf16:
+		*p = num.ToBF16(v)
+	case *f32:
+		*p = v
+	}
+	return x
+}

@@ -1,0 +1,97 @@
+package kernels
+
+import (
+	"math/bits"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/ptx/kernels/internal/quantized"
+)
+
+var quantizedSource = source(quantized.Module)
+
+// Quantized is a matrix of small integers with scales, as language models use for weights. Each row is
+// divided into groups of columns. An element is an integer times the scale of its group.
+//
+// With 8 bits, an integer is signed, from -128 to 127. With 4 bits, it is the number minus 8. The low
+// half of a byte is an even column, and the high half the column after it. Rows follow each other
+// without gaps.
+type Quantized[T NetFloat] struct {
+	Mem        driver.MemoryOf[uint8] // begins at a multiple of 16 bytes, as every buffer does
+	Scales     driver.MemoryOf[T]     // a row of scales for each row
+	Rows, Cols int                    // Cols is a multiple of 32
+	Bits       int                    // 4 or 8
+	Group      int                    // columns of a group, a multiple of 32 that divides Cols; 0 means Cols
+}
+
+// GemvQuantized returns the operation that computes y = a·x. y has one element for each row of a, and x
+// one for each column. y must not overlap the other operands.
+//
+// The products of 32 columns are added before they are multiplied by the scale. The sums are computed
+// in float32, in an order that depends only on the shape and the device.
+//
+// Arguments: 0 y, 1 the integers, 2 the scales, 3 x, and four more, which must not be changed. It reads
+// all but y, which it writes.
+func GemvQuantized[T NetFloat](y driver.MemoryOf[T], a Quantized[T], x driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
+	l, err := gemvQuantized(operandOf("y", y), operandOf("a.Mem", a.Mem), operandOf("a.Scales", a.Scales), operandOf("x", x),
+		quantizedShape{a.Rows, a.Cols, a.Bits, a.Group}, typeName[T](), reused(again))
+	if err != nil {
+		return nil, opError("gemv quantized", err)
+	}
+	return l, nil
+}
+
+type quantizedShape struct{ rows, cols, bits, group int }
+
+func gemvQuantized(y, a, scales, x operand, s quantizedShape, name string, again *driver.Launch) (*driver.Launch, error) {
+	if err := usable(y, a, scales, x); err != nil {
+		return nil, err
+	}
+	if s.group == 0 {
+		s.group = s.cols
+	}
+	kernel := kernelName{"gemv_i4_", name}
+	if s.bits == 8 {
+		kernel[0] = "gemv_i8_"
+	}
+	switch {
+	case s.bits != 4 && s.bits != 8:
+		return nil, invalid("integers of %d bits; possible are 4 and 8", s.bits)
+	case s.rows < 0 || s.cols < 0 || s.rows >= 1<<31 || s.cols >= 1<<31:
+		return nil, invalid("a has %d rows and %d columns", s.rows, s.cols)
+	case s.cols%quantized.Chunk != 0:
+		return nil, invalid("a has %d columns, which is not a multiple of %d", s.cols, quantized.Chunk)
+	case s.cols > 0 && (s.group <= 0 || s.group%quantized.Chunk != 0 || s.cols%s.group != 0):
+		return nil, invalid("groups of %d columns; a group is a multiple of %d that divides the %d columns", s.group, quantized.Chunk, s.cols)
+	case a.addr%16 != 0:
+		return nil, invalid("a.Mem begins at %#x, which is not a multiple of 16 bytes", a.addr)
+	case y.n != uint64(s.rows) || x.n != uint64(s.cols):
+		return nil, invalid("y has %d elements and x %d, but a has %d rows and %d columns", y.n, x.n, s.rows, s.cols)
+	}
+	groups := uint64(0)
+	if s.cols > 0 {
+		groups = uint64(s.cols / s.group)
+	}
+	if need := uint64(s.rows) * uint64(s.cols) / 8 * uint64(s.bits); a.n < need {
+		return nil, invalid("a.Mem has %d bytes, but %d are needed", a.n, need)
+	}
+	if need := uint64(s.rows) * groups; scales.n < need {
+		return nil, invalid("a.Scales has %d elements, but %d are needed", scales.n, need)
+	}
+	if err := apart(y, a, scales, x); err != nil {
+		return nil, err
+	}
+	n, err := multiprocessors(y.mem.Context())
+	if err != nil {
+		return nil, err
+	}
+	// Warps share rows if otherwise there are few of them, and if each still has columns.
+	split := min(max(16*n*quantized.Rows/max(uint64(s.rows), 1), 1), max(uint64(s.cols)/quantized.Span, 1), quantized.Warps)
+	log := bits.Len64(split) - 1
+	each := uint64(quantized.Warps*quantized.Rows) >> log
+	cfg := driver.LaunchConfig{Grid: driver.D1(int(max((uint64(s.rows)+each-1)/each, 1))), Block: driver.D1(quantized.Threads)}
+	if s.rows == 0 { // the launch has one block, which must not read
+		s.cols = 0
+	}
+	m := maker{quantizedSource, y.mem.Context(), kernel, again}
+	return m.prepare(&cfg, out(&y), in(&a), in(&scales), in(&x), u32(uint32(s.rows)), u32(uint32(s.cols)), u32(uint32(max(s.group/quantized.Chunk, 1))), u32(uint32(log)))
+}
