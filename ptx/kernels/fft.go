@@ -22,7 +22,8 @@ const (
 // buffer does.
 //
 // Up to n = 4,096, there is one launch, which reads and writes each number once, and work may be nil.
-// Beyond, there are two launches, and a workspace with at least FFTWorkspace(n, rows) bytes.
+// Beyond, there are two launches, and a workspace with at least FFTWorkspace(n, rows) bytes. Devices of
+// compute capability 7.0 or later need only one launch and no workspace for n = 8,192.
 //
 // The error of a result is a few times 1e-7 times the root of the mean square of the results of its row.
 //
@@ -43,11 +44,15 @@ func FFT(dst, src driver.MemoryOf[complex64], n int, inverse bool, scale float32
 
 // FFTWorkspace returns the size in bytes of a workspace for [FFT].
 func FFTWorkspace(n, rows int) int {
-	if n <= fft.MostRow {
+	if n <= portableRow {
 		return scratchSize()
 	}
 	return scratchSize(8 * uint64(n) * uint64(rows))
 }
+
+// portableRow is the length of the longest transform of one launch on devices with 48 KiB of shared
+// memory for a block.
+const portableRow = 4096
 
 type transform struct {
 	dst, src operand
@@ -73,7 +78,11 @@ func (f *transform) check() error {
 func (f *transform) launches(work *Workspace) error {
 	c, rows := f.dst.mem.Context(), f.dst.n/uint64(f.n)
 	log := bits.TrailingZeros(uint(f.n))
-	if f.n <= fft.MostRow {
+	d, err := deviceOf(c)
+	if err != nil {
+		return err
+	}
+	if f.n <= portableRow || f.n <= fft.MostRow && d.major >= 7 {
 		// A block has at least 128 threads, so that a multiprocessor is busy with few blocks.
 		threads := max(f.n/fft.Each, 128)
 		each := uint64(threads * fft.Each / f.n)
@@ -90,10 +99,6 @@ func (f *transform) launches(work *Workspace) error {
 	}
 	between := parts.next(8 * f.dst.n)
 	if err := apart(between, f.dst, f.src); err != nil {
-		return err
-	}
-	d, err := deviceOf(c)
-	if err != nil {
 		return err
 	}
 	log1 := log / 2

@@ -121,8 +121,8 @@ func TestWrongFFTs(t *testing.T) {
 		check(b.View(0, 16), b.View(8, 24), 8, nil, "overlap")
 		check(b.View(0, 48), b.View(0, 48), 24, nil, "24 numbers")
 		check(b.View(0, 40), b.View(0, 40), 16, nil, "not a whole number")
-		check(b.View(0, 8192), b.View(0, 8192), 8192, nil, "work is nil")
-		check(b.View(0, 8192), b.View(0, 8192), 8192, work, "NewWorkspace")
+		check(b.View(0, 16384), b.View(0, 16384), 16384, nil, "work is nil")
+		check(b.View(0, 16384), b.View(0, 16384), 16384, work, "NewWorkspace")
 	})
 }
 

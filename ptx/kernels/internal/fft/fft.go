@@ -13,7 +13,7 @@ import (
 // point.
 const (
 	Each     = 8
-	MostRow  = 4096 // points of a transform of one launch
+	MostRow  = 8192 // points of a transform of one launch, with 64 KiB of shared memory
 	MostPart = 1024 // points of each of two launches that compute a longer transform
 	Lanes    = 8    // transforms of a block of two launches, so that it accesses 64 bytes at a time
 )
@@ -149,7 +149,7 @@ func store(x []float32, i int, v complex64, scale float32, swap uint32) {
 
 // Rows transforms rows of 2^log numbers.
 //
-//gpu:kernel maxblock=512 name=fft_rows
+//gpu:kernel maxblock=1024 name=fft_rows
 func Rows(t gpu.Thread, dst, src, rows uint64, log uint32, scale float32, inverse uint32) {
 	length := uint32(1) << (log & 31)
 	threads := length / Each // of a row

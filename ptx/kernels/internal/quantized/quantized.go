@@ -35,7 +35,7 @@ type (
 // Int8 computes y = a*x. An element of a is a signed integer of 8 bits, times the scale of its group of
 // columns. group is the size of a group in chunks. 2^logSplit warps share rows.
 //
-//gpu:kernel block=256 name=gemv_i8
+//gpu:kernel block=256 minblocks=2 name=gemv_i8
 //gpu:instance f32 f16 bf16
 func Int8[T Float](t gpu.Thread, y, a, scales, x uint64, rows, cols, group, logSplit uint32) {
 	multiply[T](t, y, a, scales, x, rows, cols, group, logSplit, 8)
@@ -44,7 +44,7 @@ func Int8[T Float](t gpu.Thread, y, a, scales, x uint64, rows, cols, group, logS
 // Int4 is like Int8, for integers of 4 bits. The low half of a byte is an even column, and 8 stands
 // for 0.
 //
-//gpu:kernel block=256 name=gemv_i4
+//gpu:kernel block=256 minblocks=2 name=gemv_i4
 //gpu:instance f32 f16 bf16
 func Int4[T Float](t gpu.Thread, y, a, scales, x uint64, rows, cols, group, logSplit uint32) {
 	multiply[T](t, y, a, scales, x, rows, cols, group, logSplit, 4)
@@ -68,49 +68,79 @@ func multiply[T Float](t gpu.Thread, dst, a, scale, src uint64, rows, cols, grou
 		row := int(min(first+r, rows-1))
 		start[r], startScales[r] = row*words, row*groups
 	}
+	load := func(column int) (w [Rows][2][4]uint32) {
+		for r := range Rows {
+			w[r][0] = *(*[4]uint32)(weights[start[r]+column*bits/32:])
+			if bits == 8 {
+				w[r][1] = *(*[4]uint32)(weights[start[r]+column*bits/32+4:])
+			}
+		}
+		return w
+	}
+	// The compiler must not know that this is a constant: an instruction has room for only one.
+	magic := uint32(two23Bits) | logSplit&(1<<31)
 	var sum [Rows]float32
 	for begin := 0; begin < int(cols); begin += tile {
-		t.Sync()
-		for i := t.ThreadX(); i < min(tile, int(cols)-begin); i += Threads {
-			v := toFloat32(in[begin+i])
-			if bits == 4 {
-				// An integer is taken from its place in a word, and so is 16, 256 or 4096 times too large.
-				v *= math.Float32frombits(uint32(127-i%4*4) << 23)
-			}
-			x[i/Chunk*padded+i%Chunk] = v
+		span := int(part) * Span
+		// The integers are loaded ahead: the first ones while the block loads x.
+		var w [Rows][2][4]uint32
+		if column := begin + span + t.Lane()*Chunk; column < int(cols) {
+			w = load(column)
 		}
 		t.Sync()
-		for span := int(part) * Span; span < tile; span += int(split) * Span {
+		var v [tile / Threads]float32 // 0 after the last column
+		for i := range v {
+			if at := begin + i*Threads + t.ThreadX(); at < int(cols) {
+				v[i] = toFloat32(in[at])
+			}
+		}
+		factor := float32(1)
+		if bits == 4 {
+			// An integer is taken from its place in a word, and so is 16, 256 or 4096 times too large.
+			factor = math.Float32frombits(uint32(127-t.ThreadX()%4*4) << 23)
+		}
+		for i := range v {
+			at := i*Threads + t.ThreadX()
+			x[at/Chunk*padded+at%Chunk] = factor * v[i]
+		}
+		t.Sync()
+		for span < tile {
 			column := begin + span + t.Lane()*Chunk
 			if column >= int(cols) {
 				break
 			}
 			mine := x[(span/Chunk+t.Lane())*padded:]
+			g := int(uint32(column) / Chunk / group)
+			var s [Rows]float32
+			for r := range Rows {
+				s[r] = toFloat32(scales[startScales[r]+g])
+			}
+			span += int(split) * Span
+			var next [Rows][2][4]uint32
+			if ahead := column + int(split)*Span; span < tile && ahead < int(cols) {
+				next = load(ahead)
+			}
 			var products [Rows]float32
-			for half := range bits / 4 {
-				var w [Rows][4]uint32
-				for r := range Rows {
-					w[r] = *(*[4]uint32)(weights[start[r]+column*bits/32+4*half:])
-				}
+			if bits == 4 {
 				for i := range 4 {
-					if bits == 4 {
-						x0, x1 := *(*[4]float32)(mine[8*i:]), *(*[4]float32)(mine[8*i+4:])
-						for r := range Rows {
-							products[r] = dot4(products[r], w[r][i], x0)
-							products[r] = dot4(products[r], w[r][i]>>16, x1)
-						}
-					} else {
-						x0 := *(*[4]float32)(mine[16*half+4*i:])
-						for r := range Rows {
-							products[r] = dot8(products[r], w[r][i]^0x80808080, x0)
-						}
+					x0, x1 := *(*[4]float32)(mine[8*i:]), *(*[4]float32)(mine[8*i+4:])
+					for r := range Rows {
+						products[r] = dot4(products[r], w[r][0][i], x0, magic)
+						products[r] = dot4(products[r], w[r][0][i]>>16, x1, magic)
+					}
+				}
+			} else {
+				for i := range 8 {
+					x0 := *(*[4]float32)(mine[4*i:])
+					for r := range Rows {
+						products[r] = dot8(products[r], w[r][i/4][i%4]^0x80808080, x0)
 					}
 				}
 			}
-			g := int(uint32(column) / Chunk / group)
 			for r := range Rows {
-				sum[r] += toFloat32(scales[startScales[r]+g]) * products[r]
+				sum[r] += s[r] * products[r]
 			}
+			w = next
 		}
 	}
 	for r := range Rows {
@@ -135,11 +165,13 @@ func multiply[T Float](t gpu.Thread, dst, a, scale, src uint64, rows, cols, grou
 }
 
 // two23 is a number whose bits end in those of a small integer that is added to it.
-const two23 = 1 << 23
+const (
+	two23     = 1 << 23
+	two23Bits = 0x4b000000
+)
 
-// dot4 adds the products of four integers of 4 bits with x. They are at bits 0, 4, 8 and 12.
-func dot4(sum float32, w uint32, x [4]float32) float32 {
-	const bits = 0x4b000000 // of two23
+// dot4 adds the products of four integers of 4 bits with x. They are at bits 0, 4, 8 and 12 of w.
+func dot4(sum float32, w uint32, x [4]float32, bits uint32) float32 {
 	sum += (math.Float32frombits(w&0xf|bits) - (two23 + 8)) * x[0]
 	sum += (math.Float32frombits(w&0xf0|bits) - (two23 + 8<<4)) * x[1]
 	sum += (math.Float32frombits(w&0xf00|bits) - (two23 + 8<<8)) * x[2]
@@ -148,11 +180,10 @@ func dot4(sum float32, w uint32, x [4]float32) float32 {
 
 // dot8 adds the products of four integers of 8 bits, plus 128, with x.
 func dot8(sum float32, w uint32, x [4]float32) float32 {
-	const bits = 0x4b000000
-	sum += (math.Float32frombits(gpu.BytePermute(w, bits, 0x7650)) - (two23 + 128)) * x[0]
-	sum += (math.Float32frombits(gpu.BytePermute(w, bits, 0x7651)) - (two23 + 128)) * x[1]
-	sum += (math.Float32frombits(gpu.BytePermute(w, bits, 0x7652)) - (two23 + 128)) * x[2]
-	return sum + (math.Float32frombits(gpu.BytePermute(w, bits, 0x7653))-(two23+128))*x[3]
+	sum += (math.Float32frombits(gpu.BytePermute(w, two23Bits, 0x7650)) - (two23 + 128)) * x[0]
+	sum += (math.Float32frombits(gpu.BytePermute(w, two23Bits, 0x7651)) - (two23 + 128)) * x[1]
+	sum += (math.Float32frombits(gpu.BytePermute(w, two23Bits, 0x7652)) - (two23 + 128)) * x[2]
+	return sum + (math.Float32frombits(gpu.BytePermute(w, two23Bits, 0x7653))-(two23+128))*x[3]
 }
 
 func toFloat32[T Float](v T) float32 {

@@ -178,9 +178,6 @@ func (p *pass[K, V]) sortTile(t gpu.Thread, items int) {
 	if tid == 0 {
 		*taken = gpu.AtomicAdd(&p.head[p.pass], 1)
 	}
-	for w := range warps * Digits / Threads {
-		table[w*Threads+tid] = 0
-	}
 	t.Sync()
 	tile := int(*taken)
 	begin := tile * Threads * items
@@ -190,14 +187,25 @@ func (p *pass[K, V]) sortTile(t gpu.Thread, items int) {
 	shift := p.pass * Bits
 
 	// The last tile is filled up with keys that come last in every pass.
+	full := n == int32(Threads*items)
 	var low, high [most]uint32
-	for j := range int32(items) {
-		k := ^K(0)
-		if i := first + j*gpu.WarpSize; i < n {
-			k = flip(keys[i], p.negative, p.all)
+	if full {
+		for j := range int32(items) {
+			low[j], high[j] = halves(flip(keys[first+j*gpu.WarpSize], p.negative, p.all))
 		}
-		low[j], high[j] = halves(k)
+	} else {
+		for j := range int32(items) {
+			k := ^K(0)
+			if i := first + j*gpu.WarpSize; i < n {
+				k = flip(keys[i], p.negative, p.all)
+			}
+			low[j], high[j] = halves(k)
+		}
 	}
+	for w := range warps * Digits / Threads {
+		table[w*Threads+tid] = 0
+	}
+	t.Sync() // all keys are read before the first one is used
 
 	// at[j] is first the number of keys with the same digit before key j in the warp, and the digit in
 	// the high half. Then it is the position of key j in the sorted tile.
@@ -230,7 +238,7 @@ func (p *pass[K, V]) sortTile(t gpu.Thread, items int) {
 	for j := range int32(items) {
 		i := j*Threads + int32(tid)
 		to[j] = starts[digit[K](low[j], high[j], shift)] + uint32(i)
-		if i < n {
+		if full || i < n {
 			p.keysOut[to[j]] = flipBack(whole[K](low[j], high[j]), p.negative, p.all)
 		}
 	}
