@@ -89,9 +89,9 @@ func (g *gen) ownRow() {
 	}
 	set(row, cut, n)
 	set(q, 0, n)
-	if g.chance(50) { // a store between the loads
+	if g.chance(50) { // a store between the loads, without a check that would also separate them
 		g.line("%s += %s", v, g.weigh(row, t, cut))
-		g.line("%s[%s&%d] = %s", row, g.few("int", 63), 2*n-1, g.raw(t))
+		g.line("%s[(r*%d+%d)&%d] = %s(r*13 + 5)", row, 2*g.n(4)+1, g.n(8), 2*n-1, t)
 		g.line("%s = %s*9 + %s", v, v, g.weigh(fmt.Sprintf("%s[%d:]", row, cut), t, 2*n-cut))
 	} else {
 		g.line("%s = %s*9 + %s", v, v, g.weigh(row, t, 2*n))
