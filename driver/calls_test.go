@@ -220,7 +220,7 @@ func TestCallsRefuseStreamsOfOtherContexts(t *testing.T) {
 	})
 }
 
-// within is a Doer that calls the Do method of calls again before it runs the operations.
+// within is a Doer. Before it runs the operations, it calls the Do method of its field calls again.
 type within struct {
 	calls *driver.Calls
 	s     *driver.Stream

@@ -2,7 +2,8 @@ package callable
 
 import "context"
 
-// WaitWith is like Wait, but calls between after Wait has found the event for which it waits.
+// WaitWith is like Wait, but calls the function between after Wait has found the event for which it
+// waits.
 func (p Pending[Out]) WaitWith(ctx context.Context, between func()) (out Out, err error) {
 	ended, err := p.event(ctx)
 	if err != nil {

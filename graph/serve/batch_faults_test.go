@@ -349,7 +349,7 @@ func TestPanicsOfFunctionsForBatches(t *testing.T) {
 	})
 }
 
-// All calls of a failed batch must return its error once. Later batches must work.
+// Every call of a failed batch must return the error of the batch. Later batches must work.
 func TestFailedBatch(t *testing.T) {
 	for _, symbol := range []string{"cuMemcpyHtoDAsync_v2", "cuGraphLaunch", "cuEventRecord", "cuEventQuery"} {
 		t.Run(symbol, func(t *testing.T) {

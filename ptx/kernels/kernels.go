@@ -30,8 +30,8 @@ func (n *kernelName) is(name string) bool {
 	return name == ""
 }
 
-// maker creates the operation that launches a kernel. If again launches the same kernel,
-// maker changes and returns it instead.
+// maker creates the operation that launches a kernel. If the field again is a launch of the same
+// kernel, maker changes that launch and returns it instead.
 type maker struct {
 	source  source
 	context *driver.Context

@@ -7,16 +7,16 @@ import (
 
 var randomSource = source(random.Module)
 
-// RandomBits returns the operation that fills dst with random bits. Element i is number first+i of the
-// stream that belongs to seed. A number depends only on the seed and on its place in the stream, and
-// not on the device or the lengths. To continue a stream, increase first by the number of elements
-// that were used.
+// RandomBits returns the operation that fills dst with random bits. Element i is number first+i of
+// the stream that belongs to seed. A number depends only on the seed and on its place in the stream,
+// and not on the device or the lengths. To continue a stream, add the number of elements that were
+// used to first.
 //
 // The generator is Philox4x32 with ten rounds, of Random123. The seed is its key. Words 4·g to 4·g+3
 // of a stream are the result for the counter g.
 //
 // Arguments: 0 dst, 1 number of elements (uint64), 2 seed (uint64), 3 first (uint64), and one more,
-// which must not be changed. A changed first must have the same remainder when divided by 4. The
+// which must not be changed. If you change first, its remainder modulo 4 must stay the same. The
 // operation writes dst.
 func RandomBits(dst driver.MemoryOf[uint32], seed, first uint64, again ...*driver.Launch) (*driver.Launch, error) {
 	return randomNumbers("random bits", "random_", dst, seed, first, again)

@@ -538,7 +538,7 @@ func (f *finder) returnsZero(s ast.Stmt) bool {
 	return true
 }
 
-// early inserts a statement that returns zero values before a statement.
+// early inserts a return of zero values before the statement s.
 func (f *finder) early(s ast.Stmt) {
 	if f.returnsZero(s) {
 		return

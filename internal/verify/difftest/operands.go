@@ -25,9 +25,9 @@ func (f *Form) Operands() []uint64 {
 	return v
 }
 
-// grid enumerates all combinations of a form's edge values in a mixed order. step is coprime to
-// all, the number of combinations. If all is at most half the number of tuples, every combination
-// occurs.
+// grid enumerates all combinations of a form's edge values in a mixed order. all is the number
+// of combinations, and step is coprime to it. If all is at most half the number of tuples, every
+// combination occurs.
 type grid struct {
 	lists     [][]uint64
 	all, step uint64

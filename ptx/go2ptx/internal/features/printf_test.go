@@ -36,7 +36,7 @@ func sortedLines(text string) []string {
 	return lines
 }
 
-// print runs both kernels and calls between before each one, to print a heading.
+// print runs both kernels. Before each of them, it calls the function between, to print a heading.
 func (d *device) print(between func(what string)) {
 	k, all := must(ReportIn(d.c))(d), must(CrowdIn(d.c))(d)
 	between("report")
