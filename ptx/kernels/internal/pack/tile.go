@@ -41,11 +41,13 @@ func Tile[B Bits](t gpu.Thread, to, from uint64, toStep, toRow, fromStep, fromRo
 		}
 	} else {
 		for k := y; k < height && x < width; k += high {
+			seldom()
 			tile.set(x, k, *Element[B](from))
 			from += uint64(high * fromRow)
 		}
 		t.Sync()
 		for k := y; k < width && x < height; k += high {
+			seldom()
 			*Element[B](to) = tile.at(k, x)
 			to += uint64(high * toRow)
 		}
@@ -85,4 +87,11 @@ func (l *tile[B]) at(x, y int) B {
 		return B(l.longs[y*l.pitch+x])
 	}
 	return B(l.words[y*l.pitch+x])
+}
+
+// seldom keeps the compiler from unrolling the loop around it, which runs only in incomplete tiles.
+func seldom() {
+	if gpu.Device() {
+		gpu.PTX("")
+	}
 }

@@ -43,6 +43,7 @@ func products[A, X Float](team *Block, row, next, x uint64, n int, both bool, ha
 	p := partsOf[A](row, n)
 	rank, size := team.rank(), team.size()
 	for i := rank; i < p.singles; i += size {
+		asIs()
 		at := p.single(i)
 		f := floatOf[X](half, x+offset[X](at, 1))
 		sum += floatOf[A](half, row+offset[A](at, 1)) * f
@@ -62,6 +63,7 @@ func products[A, X Float](team *Block, row, next, x uint64, n int, both bool, ha
 		}
 	}
 	for k < p.packs {
+		asIs()
 		after := k + size
 		if after < p.packs {
 			nextV = *(*pack)(packs[after*4:])

@@ -29,6 +29,7 @@ func twiceOf[T Float, M Team](t gpu.Thread, team M, half Half, row uint64, n, co
 func (r *twice[T, M]) forth(one func(x float32), do func(w *pack)) {
 	rank, size := r.team.rank(), r.team.size()
 	for i := rank; i < r.singles; i += size {
+		asIs()
 		one(floatOf[T](r.half, r.row+uint64(r.single(i)*Size[T]())))
 	}
 	// The next pack is loaded before the current one is used.
@@ -39,6 +40,7 @@ func (r *twice[T, M]) forth(one func(x float32), do func(w *pack)) {
 		w = *(*pack)(packs[k*4:])
 	}
 	for k < r.packs {
+		asIs()
 		after := k + size
 		if after < r.packs {
 			next = *(*pack)(packs[after*4:])
@@ -61,6 +63,7 @@ func (r *twice[T, M]) back(one func(x float32, at uint64), do func(w *pack, at u
 	packs := gpu.ViewAt[uint32](r.first, r.packs*4).Slice()
 	begin := uint64(r.begin * Size[T]())
 	for k := r.end - size; k >= 0; k -= size {
+		asIs()
 		var w pack
 		if r.keep {
 			w = *(*pack)(r.room[k*4:])
@@ -70,6 +73,7 @@ func (r *twice[T, M]) back(one func(x float32, at uint64), do func(w *pack, at u
 		do(&w, begin+uint64(k*16))
 	}
 	for i := rank; i < r.singles; i += size {
+		asIs()
 		at := uint64(r.single(i) * Size[T]())
 		one(floatOf[T](r.half, r.row+at), at)
 	}

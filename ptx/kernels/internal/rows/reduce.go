@@ -57,6 +57,7 @@ func reduce[T Element, V any](t gpu.Thread, r Reduction, o operator[V]) {
 			}
 			v = o.none
 			for i := t.ThreadX(); i < parts; i += team {
+				asIs()
 				v = o.with(v, o.fetch(found+uint64(i*16)))
 			}
 		}
@@ -105,6 +106,7 @@ func isLast(t gpu.Thread, counter uint64, parts uint32) bool {
 func visit[T Element](row uint64, n int, s stride, one func(address uint64, at int), do func(w *pack, at int)) {
 	p := partsOf[T](row, n)
 	for i := s.first; i < p.singles; i += s.step {
+		asIs()
 		at := p.single(i)
 		one(row+uint64(at*Size[T]()), at)
 	}
@@ -119,6 +121,7 @@ func visit[T Element](row uint64, n int, s stride, one func(address uint64, at i
 		next = *(*pack)(packs[(k+s.step)*4:])
 	}
 	for k < p.packs {
+		asIs()
 		if i := k + 2*s.step; i < p.packs {
 			last = *(*pack)(packs[i*4:])
 		}

@@ -84,6 +84,14 @@ func (p *parts) single(i int) int {
 	return i
 }
 
+// asIs keeps the compiler from unrolling the loop around it. Loops over single elements seldom have more
+// than one iteration, and loops over packs load ahead themselves.
+func asIs() {
+	if gpu.Device() {
+		gpu.PTX("")
+	}
+}
+
 // words returns the pack at an address.
 func words(at uint64) *pack { return (*pack)(gpu.ViewAt[uint32](at, 4).Slice()) }
 

@@ -30,7 +30,7 @@ func softmax[T Float, M Team](t gpu.Thread, team M, dst, src uint64, n, cols int
 	r.forth(func(x float32) {
 		x = float32(x * scale)
 		own.raise(x)
-		own.sum += power[T](x - anchor(own.most))
+		own.sum += roughPower(x - anchor(own.most))
 	}, func(w *pack) {
 		v := floats[T](half, w)
 		scaled[T](&v, scale)
@@ -40,9 +40,9 @@ func softmax[T Float, M Team](t gpu.Thread, team M, dst, src uint64, n, cols int
 		}
 		own.raise(m)
 		a := anchor(own.most)
-		s := power[T](v[0] - a)
+		s := roughPower(v[0] - a)
 		for i := 1; i < perPack[T](); i++ {
-			s += power[T](v[i] - a)
+			s += roughPower(v[i] - a)
 		}
 		own.sum += s
 	})
@@ -72,18 +72,22 @@ func scaled[T Float](v *[8]float32, scale float32) {
 	}
 }
 
-// softened is the largest of some products, and the sum of the powers of their differences to it.
+// softened is a product that is at most slack below the largest of some products, and the sum of the
+// powers of their differences to it.
 type softened struct{ most, sum float32 }
 
-// raise raises the largest product to m.
+// slack limits how often the sum is scaled, and thus rounded, if the products grow slowly.
+const slack = 4
+
+// raise makes m one of the products.
 func (s *softened) raise(m float32) {
-	if m > s.most {
+	if m > s.most+slack {
 		s.sum *= math32.Exp(s.most - anchor(m))
 		s.most = m
 	}
 }
 
-// anchor returns what is subtracted from products of which the largest is given. A row of nothing but
+// anchor returns what is subtracted from products of which the largest is near most. A row of nothing but
 // -Inf has nothing to subtract.
 func anchor(most float32) float32 {
 	if most == -math32.Inf(1) {
@@ -92,10 +96,13 @@ func anchor(most float32) float32 {
 	return most
 }
 
-// power returns exp(x) for x <= 0. Types of 16 bits do not need its last bits.
+// power returns exp(x) for x <= slack. Types of 16 bits do not need its last bits.
 func power[T Float](x float32) float32 {
 	if Size[T]() == 4 {
 		return math32.Exp(x)
 	}
-	return gpu.ApproxExp2FTZ(float32(x * (1 / math.Ln2)))
+	return roughPower(x)
 }
+
+// roughPower is power for sums. Its relative error grows with -x, and the power becomes smaller.
+func roughPower(x float32) float32 { return gpu.ApproxExp2FTZ(float32(x * (1 / math.Ln2))) }

@@ -14,7 +14,7 @@ type (
 	half_sm90 = uint16
 )
 
-//gpu:kernel maxblock=512 minblocks=2
+//gpu:kernel maxblock=512 regs=48
 //gpu:instance f32_sm90 half_sm90
 func softmax[T rows.Float](t gpu.Thread, dst, src, rowCount, cols, dstPitch, srcPitch uint64, scale float32, of rows.Half) {
 	rows.SoftmaxInClusters[T](t, dst, src, rowCount, cols, dstPitch, srcPitch, scale, of)
