@@ -12,26 +12,62 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 )
 
-// failure is a check whose failure path is emitted after the rest of the function.
+// failure is a check, or several adjacent ones, whose failure path is emitted after the rest of the
+// function.
 type failure struct {
-	v     *ir.Value
-	label build.Label
+	checks []*ir.Value // in one block
+	label  build.Label
 }
 
+// check remembers a check. Flush emits it together with the checks that follow it, before the next
+// instruction that has effects.
 func (x *fn) check(v *ir.Value) {
-	cond, not := strip(v.Args[0])
-	if cond.Op == ir.OpConst && (cond.Aux != 0) != not {
+	if cond, not := strip(v.Args[0]); cond.Op == ir.OpConst && (cond.Aux != 0) != not {
 		return
 	}
-	f := failure{v, x.b.NewLabel("fault")}
+	x.checks = append(x.checks, v)
+}
+
+// flush emits one branch for the remembered checks.
+func (x *fn) flush() {
+	if len(x.checks) == 0 {
+		return
+	}
+	f := failure{x.checks, x.b.NewLabel("fault")}
+	x.checks = nil
 	x.fails = append(x.fails, f)
-	switch {
+	x.loc(f.checks[0].Pos)
+	if len(f.checks) == 1 {
+		x.failed(f.checks[0], f.label)
+		return
+	}
+	var all build.Reg
+	for i, v := range f.checks {
+		cond, not := strip(v.Args[0])
+		p := x.reg(cond)
+		if not {
+			p = x.temp(ir.Bool)
+			x.op("not.pred", p, x.reg(cond))
+		}
+		if i > 0 {
+			both := x.temp(ir.Bool)
+			x.op("and.pred", both, all, p)
+			p = both
+		}
+		all = p
+	}
+	x.b.Unless(all).Bra(f.label)
+}
+
+// failed emits a branch that is taken if a check fails.
+func (x *fn) failed(v *ir.Value, to build.Label) {
+	switch cond, not := strip(v.Args[0]); {
 	case cond.Op == ir.OpConst:
-		x.b.Bra(f.label)
+		x.b.Bra(to)
 	case not:
-		x.b.When(x.reg(cond)).Bra(f.label)
+		x.b.When(x.reg(cond)).Bra(to)
 	default:
-		x.b.Unless(x.reg(cond)).Bra(f.label)
+		x.b.Unless(x.reg(cond)).Bra(to)
 	}
 }
 
@@ -41,47 +77,77 @@ func (x *fn) failures() {
 	if len(x.fails) == 0 {
 		return
 	}
-	if x.f.Options.Trap {
-		x.traps()
-		return
-	}
-	tail := x.b.NewLabel("record")
-	site, values := x.temp(ir.I64), [3]build.Reg{}
-	for i := range values {
-		values[i] = x.temp(ir.I64)
-	}
-	for i, f := range x.fails {
-		x.b.Place(f.label)
-		x.loc(f.v.Pos)
-		x.op("mov.u64", site, x.m.site(x.f, f.v))
-		for k := range values {
-			var src build.Operand = build.Int(0)
-			if k+1 < len(f.v.Args) {
-				src = x.operand(f.v.Args[k+1])
-			}
-			x.op("mov.b64", values[k], src)
+	if x.f.Options.Trap && x.m.options.Lines == NoLines {
+		for _, f := range x.fails {
+			x.b.Place(f.label)
 		}
-		if i+1 < len(x.fails) {
-			x.b.Bra(tail)
-		}
-	}
-	x.b.Place(tail)
-	x.loc(x.f.Pos)
-	x.record(site, values)
-}
-
-// traps emits one trap for all checks. With line information, each check gets its own trap because
-// tools report the line of the trap.
-func (x *fn) traps() {
-	for i, f := range x.fails {
-		x.b.Place(f.label)
-		if i+1 < len(x.fails) && x.m.options.Lines == NoLines {
-			continue
-		}
-		x.loc(f.v.Pos)
+		x.loc(x.fails[len(x.fails)-1].checks[0].Pos)
 		x.op("trap")
 		x.op("exit")
+		return
 	}
+	fail := x.trap
+	if !x.f.Options.Trap {
+		tail := x.b.NewLabel("record")
+		site, values := x.temp(ir.I64), [3]build.Reg{}
+		for i := range values {
+			values[i] = x.temp(ir.I64)
+		}
+		fail = func(v *ir.Value, last bool) {
+			x.values(v, site, values)
+			if !last {
+				x.b.Bra(tail)
+			}
+		}
+		defer func() {
+			x.b.Place(tail)
+			x.loc(x.f.Pos)
+			x.record(site, values)
+		}()
+	}
+	for i, f := range x.fails {
+		x.b.Place(f.label)
+		checks := f.checks
+		if !x.f.Options.Trap {
+			checks = x.outside(checks)
+		}
+		x.dispatch(checks, fail, i+1 == len(x.fails))
+	}
+}
+
+// dispatch emits the failure paths of merged checks. The first check that fails counts.
+func (x *fn) dispatch(checks []*ir.Value, fail func(v *ir.Value, last bool), last bool) {
+	labels := make([]build.Label, len(checks)-1)
+	for i, v := range checks[:len(labels)] {
+		labels[i] = x.b.NewLabel("fault")
+		x.loc(v.Pos)
+		x.failed(v, labels[i])
+	}
+	fail(checks[len(labels)], last && len(labels) == 0)
+	for i, l := range labels {
+		x.b.Place(l)
+		fail(checks[i], last && i+1 == len(labels))
+	}
+}
+
+// values sets the registers for the fault record of a check.
+func (x *fn) values(v *ir.Value, site build.Reg, values [3]build.Reg) {
+	x.loc(v.Pos)
+	x.op("mov.u64", site, x.m.site(x.f, v))
+	for k := range values {
+		var src build.Operand = build.Int(0)
+		if k+1 < len(v.Args) {
+			src = x.operand(v.Args[k+1])
+		}
+		x.op("mov.b64", values[k], src)
+	}
+}
+
+// trap emits a trap for a check. Tools report its line.
+func (x *fn) trap(v *ir.Value, _ bool) {
+	x.loc(v.Pos)
+	x.op("trap")
+	x.op("exit")
 }
 
 // Offsets of the fields of a fault record. Package driver reads the record.

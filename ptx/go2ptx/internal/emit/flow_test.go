@@ -246,14 +246,15 @@ func TestAtomics(t *testing.T) {
 	}
 }
 
-// A failed check ends its thread and is reported with its source position. Other threads finish.
+// A failed check ends its thread and is reported with its source position. Other threads finish. If
+// one branch tests several checks, the first one that fails is reported.
 func TestCheck(t *testing.T) {
 	m := &ir.Module{Files: []string{"a/heat.go"}}
 	b, p := perThread(m, 1)
 	b.F.GoName = "heat.step"
 	i := b.Load(ir.M64, p, 0)
 	b.Check("index", b.Cmp(ir.ULt, i, b.I64(10)), i, b.I64(10)).Pos = ir.Pos{Line: 7, Col: 3}
-	b.Check("divide", b.Op(ir.OpNot, ir.TBool, b.Cmp(ir.Eq, i, b.I64(4)))).Pos = ir.Pos{Line: 8, Col: 4}
+	b.Check("divide", b.Op(ir.OpNot, ir.TBool, b.Op(ir.OpOr, ir.TBool, b.Cmp(ir.Eq, i, b.I64(4)), b.Cmp(ir.Eq, i, b.I64(12))))).Pos = ir.Pos{Line: 8, Col: 4}
 	b.Check("assert", b.Bool(true))
 	b.Store(ir.M64, p, 0, b.I64(1))
 	b.B.Ret()
@@ -281,6 +282,47 @@ func TestCheck(t *testing.T) {
 	if src := string(text(t, m, emit.Options{})); !strings.Contains(src, "trap;") || strings.Contains(src, "__purecuda") {
 		t.Error(src)
 	}
+}
+
+// The failure path of a check in a loop computes again what was computed before the loop.
+func TestCheckInLoop(t *testing.T) {
+	m := &ir.Module{}
+	b := irtest.Kernel(m, "k", ir.MPtr)
+	p := b.Index(b.Param(0), b.Special("%tid.x", ir.TI64), 8)
+	limit := b.Op(ir.OpAdd, ir.TI64, b.Op(ir.OpMul, ir.TI64, b.Special("%tid.x", ir.TI64), b.I64(10)), b.I64(3))
+	low := b.Cmp(ir.SGt, limit, b.I64(5))
+	head, body, end := b.Block(), b.Block(), b.Block()
+	b.B.Jump(head)
+	b.Set(head)
+	i := b.Phi(head, ir.TI64)
+	b.B.If(b.Cmp(ir.SLt, i, b.Load(ir.M64, p, 0)), body, end)
+	b.Set(body)
+	b.Check("assert", b.Op(ir.OpOr, ir.TBool, low, b.Cmp(ir.SLt, i, b.I64(7))), limit)
+	b.Check("index", b.Cmp(ir.ULt, i, limit), i, limit)
+	next := b.Op(ir.OpAdd, ir.TI64, i, b.I64(1))
+	b.Store(ir.M64, p, 8*8, next)
+	b.B.Jump(head)
+	i.Args = []*ir.Value{b.I64(0), next}
+	b.Set(end)
+	b.B.Ret()
+	src := text(t, m, emit.Options{})
+	if n := strings.Count(string(src), "mul.lo.s64"); n != 3 { // the address of p, limit, and limit again
+		t.Errorf("%d multiplications:\n%s", n, src)
+	}
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		data := make([]uint64, 16)
+		data[0], data[1] = 3, 14
+		_, err := launch(c, src, 8, data)
+		var fault *driver.KernelFault
+		if want := [3]int64{13, 13}; !errors.As(err, &fault) || fault.Kind != "index" || fault.Values != want || fault.Thread[0] != 1 {
+			t.Errorf("%v (%+v)", err, fault)
+		}
+		data[0], data[1] = 9, 13
+		_, err = launch(c, src, 8, data)
+		if want := [3]int64{3, 3}; !errors.As(err, &fault) || fault.Kind != "index" || fault.Values != want || fault.Thread[0] != 0 {
+			t.Errorf("%v (%+v)", err, fault)
+		}
+	})
 }
 
 // Line directives name files and inlined calls. The position of an outer call must appear before a

@@ -20,6 +20,8 @@ type fn struct {
 	need    []bool      // indexed by value ID: whether the value must be in a register
 	tuples  map[*ir.Value][]build.Reg
 	labels  []build.Label // indexed by block ID
+	checks  []*ir.Value   // checks without a branch so far
+	loops   *ir.Loops
 	fails   []failure
 	late    []func()         // emit code that follows the blocks
 	places  map[ir.Pos]int32 // for each position, the call chain (ir.Pos.Inline) of its latest .loc
@@ -50,6 +52,7 @@ func (x *fn) emit() {
 		return
 	}
 	splitEdges(x.f)
+	x.loops = x.f.Loops(x.f.Dominators())
 	x.declareSlots()
 	x.regs = make([]build.Reg, x.f.NumValues())
 	x.tuples = map[*ir.Value][]build.Reg{}
@@ -65,9 +68,13 @@ func (x *fn) emit() {
 		}
 		for _, v := range b.Values {
 			if v.Op != ir.OpPhi && x.kept(v) {
+				if v.Op != ir.OpCheck && v.Effects() != 0 {
+					x.flush()
+				}
 				x.value(v)
 			}
 		}
+		x.flush()
 		var next *ir.Block
 		if i+1 < len(order) {
 			next = order[i+1]

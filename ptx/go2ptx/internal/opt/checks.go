@@ -29,12 +29,15 @@ func (c *checks) walk(b *ir.Block) {
 			c.assume(t.Cond, t.Succs[0] == b)
 		}
 	}
-	out := b.Values[:0]
+	out := make([]*ir.Value, 0, len(b.Values)+1)
 	for _, v := range b.Values {
 		if v.Op == ir.OpCheck {
 			if yes, ok := c.decide(v.Args[0], 4); ok && yes {
 				c.n++
 				continue
+			}
+			if w := c.sign(v); w != nil {
+				out = append(out, w)
 			}
 			c.assume(v.Args[0], true)
 		}
@@ -55,6 +58,21 @@ func (c *checks) walk(b *ir.Block) {
 		c.walk(d)
 	}
 	c.forget(mark)
+}
+
+// sign makes a check compare an index only with 0 if the index is known to be below the length. It
+// returns the new comparison, or nil.
+func (c *checks) sign(v *ir.Value) *ir.Value {
+	w := v.Args[0]
+	if w.Op != ir.OpICmp || ir.Cond(w.Aux) != ir.ULt || isConst(w.Args[0]) || !c.nonnegative(w.Args[1]) || !c.atMost(w.Args[0], w.Args[1], -1) {
+		return nil
+	}
+	i := w.Args[0]
+	w = c.f.NewValue(ir.OpICmp, ir.TBool, i, c.f.Const(i.Type, 0))
+	w.Aux, w.Pos, w.Block = int64(ir.SGe), v.Pos, v.Block
+	v.Args[0] = w
+	c.n++
+	return w
 }
 
 // assume records that v is true (or false, if yes is false) in the current subtree of the dominator

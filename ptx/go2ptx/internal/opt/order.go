@@ -132,7 +132,7 @@ func (o *order) size(v *ir.Value, r interval) (interval, bool) {
 	for d, axis := range []string{".x", ".y", ".z"} {
 		switch n := int64(max(1, o.launch.Block[d])); v.Sym {
 		case "%tid" + axis:
-			return interval{0, n - 1}, true
+			return interval{max(r.lo, 0), min(r.hi, n-1)}, true
 		case "%ntid" + axis:
 			return interval{n, n}, true
 		}
@@ -442,6 +442,9 @@ func (s *search) byParts(x, y *ir.Value, w int64) bool {
 		return more(0, 0)
 	case ir.OpZExt32:
 		return s.sign(arg(0)) && more(0, 0)
+	case ir.OpMul, ir.OpShl:
+		z, _, ok := scaled(y)
+		return ok && s.sign(z) && s.exact(y) && more(0, 0)
 	case ir.OpSMax:
 		return more(0, 0) || more(1, 0)
 	case ir.OpSMin:

@@ -137,6 +137,9 @@ func (g *gen) kernel() {
 		for range 1 + g.n(3) {
 			g.fault(thread)
 		}
+		g.line("if g == %d {", thread)
+		g.late(g.seed+1, g.lateFaults())
+		g.line("}")
 	}
 	g.mix(own, 2)
 	g.late(g.seed, g.lateShapes())

@@ -1,6 +1,9 @@
 package randgo
 
-import "math/rand/v2"
+import (
+	"fmt"
+	"math/rand/v2"
+)
 
 // late generates further statements from random numbers of their own, and leaves nothing in scope. A
 // new generator in these lists therefore changes no other statement of any kernel, and the seeded
@@ -15,7 +18,7 @@ func (g *gen) late(seed uint64, of []func()) {
 }
 
 // lateShapes lists the generators of statements that follow the others.
-func (g *gen) lateShapes() []func() { return []func(){g.wrapped, g.groups} }
+func (g *gen) lateShapes() []func() { return []func(){g.wrapped, g.groups, g.sideChecks, g.loopChecks} }
 
 // wrapped compares a sum, which may overflow, with one of its operands.
 func (g *gen) wrapped() {
@@ -45,4 +48,97 @@ func (g *gen) groups() {
 	}
 	g.line("}")
 	g.tell("int", v)
+}
+
+// small returns an index of type t that is inside every input, which the compiler cannot know.
+func (g *gen) small(t typ) string { return g.few(t, 63) }
+
+// sideChecks loads elements in one or both sides of branches, which follow one another.
+func (g *gen) sideChecks() {
+	g.use("loads in the sides of several branches")
+	t := pick(g, []typ{"int", "int32", "int32", "int64"})
+	i, v, s := g.fresh("i"), g.fresh("v"), g.fresh("s")
+	g.line("%s, %s := %s, %s", i, v, g.small(t), g.few("int64", 63))
+	g.line("%s := %s", s, g.elsewhere("int64"))
+	for k := range 2 + g.n(3) {
+		a := pick(g, g.arrays[:4])
+		g.line("if %s {", pick(g, []string{g.either(), fmt.Sprintf("%s < %d", i, 20+g.n(40))}))
+		g.line("\t%s[%d] = int64(%s[%s+%d]) - %s", s, k%4, a.name, i, g.n(9), v)
+		if g.chance(30) {
+			g.line("\tif %s { %s += int64(%s[%s+%d]) }", g.either(), v, a.name, i, g.n(9))
+		}
+		if g.chance(40) {
+			g.line("} else {")
+			g.line("\t%s ^= int64(%s[%s^%d])", v, a.name, i, 1+g.n(7))
+		}
+		g.line("}")
+	}
+	g.line("%s = %s*3 + %s[0] - %s[1] + %s[2] ^ %s[3]", v, v, s, s, s, s)
+	g.tell("int64", v)
+}
+
+// loopChecks generates a loop with loads from indices that the loop changes and from others.
+func (g *gen) loopChecks() {
+	g.use("loop with loads from constant indices")
+	t := pick(g, []typ{"int", "int32", "int32", "int64"})
+	i, j, k, v := g.fresh("i"), g.fresh("i"), g.fresh("i"), g.fresh("v")
+	g.line("%s, %s, %s := %s, %s, %s", i, k, v, g.small(t), g.small(t), g.few("int64", 63))
+	g.line("_, _ = %s, %s", i, k)
+	g.line("for %s := %s(0); %s < %s; %s++ {", j, t, j, g.few(t, 3), j)
+	for range 1 + g.n(3) {
+		a := pick(g, g.arrays[:4])
+		load := fmt.Sprintf("%s = %s*3 + int64(%s[%s])", v, v, a.name, pick(g, []string{i + "+" + j, k, k + "+" + i + "&15", i + "^" + j, "r&31+int(" + k + ")"}))
+		if g.chance(50) {
+			load = fmt.Sprintf("if %s { %s }", pick(g, []string{g.either(), fmt.Sprintf("r < int(%s)", k)}), load)
+		}
+		g.line("\t%s", load)
+	}
+	g.line("}")
+	g.tell("int64", v)
+}
+
+// lateFaults lists the generators of statements that follow the other statements that can fault.
+func (g *gen) lateFaults() []func() { return []func(){g.faultOfSeveral, g.faultInLoop} }
+
+// wild returns an index of type t, which is inside an input for about half of the threads.
+func (g *gen) wild(t typ) string {
+	return fmt.Sprintf("%s(%s)", t, pick(g, []string{g.raw("int8"), g.raw("uint8"), fmt.Sprintf("(%d + %s)", Inputs-2, g.few("int8", 3))}))
+}
+
+// faultOfSeveral generates several accesses, each of which can fault.
+func (g *gen) faultOfSeveral() {
+	g.use("fault of one of several accesses")
+	t := pick(g, []typ{"int", "int32", "int32"})
+	i, k := g.fresh("i"), g.fresh("i")
+	g.line("%s, %s := %s, %s", i, k, g.wild(t), g.wild(t))
+	g.line("_, _ = %s, %s", i, k)
+	for range 2 + g.n(3) {
+		a := pick(g, g.arrays[:4])
+		load := fmt.Sprintf("oi[g*4] += int64(%s[%s])", a.name, pick(g, []string{i, k, i + "+1", k + "-1", i + "-" + k, i + "*3"}))
+		if g.chance(60) {
+			load = fmt.Sprintf("if %s { %s }", pick(g, []string{g.either(), i + " > 0", fmt.Sprintf("%s < %s(len(%s))", i, t, a.name), k + " >= 0"}), load)
+		}
+		g.line("%s", load)
+	}
+}
+
+// faultInLoop generates a loop with accesses that can fault. Some of their indices are the same in all
+// iterations.
+func (g *gen) faultInLoop() {
+	g.use("fault of one of several accesses in a loop")
+	t := pick(g, []typ{"int", "int32", "int32"})
+	i, j, k := g.fresh("i"), g.fresh("i"), g.fresh("i")
+	g.line("%s, %s := %s, %s", i, k, g.wild(t), g.wild(t))
+	g.line("_, _ = %s, %s", i, k)
+	g.line("for %s := %s(0); %s < %s; %s++ {", j, t, j, g.few(t, 7), j)
+	g.line("\t_ = %s", j)
+	for range 2 + g.n(3) {
+		a := pick(g, g.arrays[:4])
+		load := fmt.Sprintf("oi[g*4] += int64(%s[%s])", a.name, pick(g, []string{i, k, i + "+" + j, k + "-" + j, i + "-" + k, k + "*" + j}))
+		if g.chance(60) {
+			load = fmt.Sprintf("if %s { %s }", pick(g, []string{fmt.Sprintf("%s > %d", j, g.n(4)), i + " > 0", fmt.Sprintf("%s < %s(len(%s))", k, t, a.name)}), load)
+		}
+		g.line("\t%s", load)
+	}
+	g.line("}")
 }
