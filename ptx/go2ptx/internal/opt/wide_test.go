@@ -34,6 +34,14 @@ func TestMultiplyWide(t *testing.T) {
 			y := b.Op(ir.OpAdd, ir.TI32, x, b.I32(1))
 			return b.Op(ir.OpMul, ir.TI64, b.Op(ir.OpSExt32, ir.TI64, x), b.Op(ir.OpSExt32, ir.TI64, y))
 		}, map[string]int{"mulwide.s": 1, "sext": 0}},
+		{"a number in the range of 32 bits", func(b *irtest.Builder, x *ir.Value) *ir.Value {
+			y := b.Op(ir.OpAnd, ir.TI64, b.Op(ir.OpSExt32, ir.TI64, x), b.I64(1<<30-1))
+			return b.Op(ir.OpShl, ir.TI64, y, b.I32(3))
+		}, map[string]int{"trunc": 1, "mulwide.s": 1, "shl": 0}},
+		{"a number in the range of 33 bits", func(b *irtest.Builder, x *ir.Value) *ir.Value {
+			y := b.Op(ir.OpAnd, ir.TI64, b.Op(ir.OpSExt32, ir.TI64, x), b.I64(1<<32-1))
+			return b.Op(ir.OpShl, ir.TI64, y, b.I32(3))
+		}, map[string]int{"mulwide": 0, "shl": 1}},
 		{"mixed product", func(b *irtest.Builder, x *ir.Value) *ir.Value {
 			return b.Op(ir.OpMul, ir.TI64, b.Op(ir.OpSExt32, ir.TI64, x), b.Op(ir.OpZExt32, ir.TI64, x))
 		}, map[string]int{"mulwide": 0, "mul ": 1}},
