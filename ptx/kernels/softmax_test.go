@@ -117,6 +117,23 @@ func softmaxSpecials[T kernels.NetFloat](k *kit, scale, large, largest float64) 
 	}
 }
 
+// In a row that grows, each element exceeds what the kernel has subtracted so far. The results must be
+// precise however slowly it grows.
+func TestSoftmaxOfRowsThatGrow(t *testing.T) {
+	each(t, func(k *kit) {
+		for _, l := range []layout{{3, 20003, 1, 0}, {3, 700, 0, 0}, {3, 63, 1, 0}} {
+			v := make([]float64, l.rows*l.cols)
+			for i := range v {
+				v[i] = float64(i%l.cols)*200/float64(l.cols)*float64(i/l.cols) - 150
+			}
+			s := sheetOf[float32](k, l, v)
+			k.run(kernels.Softmax(s.device, s.device, 1))
+			softmaxed(k, s, 1, s.read())
+			s.close()
+		}
+	})
+}
+
 func ExampleSoftmax() {
 	err := onEmulator(func(c *driver.Context, s *driver.Stream) error {
 		x, err := driver.AllocFrom(c, []float32{1, 1, 1, 1, 2, -1e30, 2, -1e30})
