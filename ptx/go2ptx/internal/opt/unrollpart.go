@@ -7,12 +7,19 @@ import (
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 )
 
-// Limits of partial unrolling: how many iterations become one, and how many values their copies may
-// have together. The limits are higher if the number of iterations is known, because no loop for the
-// remaining iterations is necessary then.
+// Limits of partial unrolling: how many iterations become one, how many values their copies may have
+// together, and how many bytes of global memory they may load. A loop with a tiny body is unrolled
+// twice. If the step is not constant, the copies share no addresses, so only their loads gain, and
+// the limit for these is lower. All limits are higher if the number of iterations is known, because no
+// loop for the remaining iterations is necessary then.
 const (
-	partTimes, partValues   = 4, 100
-	fixedTimes, fixedValues = 16, 512
+	partTimes, partValues   = 4, 160
+	fixedTimes, fixedValues = 32, 1000
+	fixedBody               = 50 // the size of the largest body of which there are so many copies
+	tinyValues              = 10
+	mostLoaded              = 96
+	mostLoadedByVariable    = 16
+	divisionValues          = 8 // the size of a division or square root
 	mostChecks              = 8 // how many checks the condition of the first loop may include
 )
 
@@ -59,8 +66,12 @@ type part struct {
 	// wide contains the extensions of counters that do not overflow in the copies, with their steps.
 	wide  map[*ir.Value]int64
 	times int
-	fixed bool // the number of iterations is a multiple of times
-	whole bool // the number of iterations is times
+	// tiny is set if the new loop should be unrolled again.
+	tiny   bool
+	stores bool
+	loaded int  // bytes of global memory that an iteration loads
+	fixed  bool // the number of iterations is a multiple of times
+	whole  bool // the number of iterations is times
 }
 
 // exit is an edge that leaves the loop.
@@ -127,6 +138,16 @@ func (p *part) size() int {
 		for _, v := range b.Values {
 			switch v.Op {
 			case ir.OpPhi, ir.OpExtract, ir.OpPin:
+			case ir.OpLoad, ir.OpLoadV:
+				if s := v.Args[0].Type.Space; s == ir.Global || s == ir.Generic {
+					p.loaded += max(v.N, 1) * v.Mem.Size()
+				}
+				size++
+			case ir.OpStore, ir.OpStoreV:
+				p.stores = true
+				size++
+			case ir.OpFDiv, ir.OpFSqrt, ir.OpSDiv, ir.OpUDiv, ir.OpSRem, ir.OpURem:
+				size += divisionValues
 			case ir.OpCheck:
 				if t := p.test(v.Args[0], true); t != nil && len(p.checks) < mostChecks {
 					p.checks[v] = t
@@ -349,17 +370,24 @@ func (p *part) choose(size int) bool {
 			p.times, p.whole = int(n), true
 			return true
 		}
-		for k := most; k >= partTimes && len(p.checks) == 0; k-- {
+		for k := most; k >= partTimes && size <= fixedBody && len(p.checks) == 0; k-- {
 			if n%k == 0 {
 				p.times, p.fixed = int(k), true
 				return true
 			}
 		}
 	}
+	most := mostLoaded
+	for _, e := range p.exits {
+		if e.test != nil && e.test.by != nil {
+			most = mostLoadedByVariable
+		}
+	}
 	p.times = partTimes
-	for p.times > 1 && (p.times*size > partValues || p.few()) {
+	for p.times > 1 && (p.times*size > partValues || p.times*p.loaded > most || p.few()) {
 		p.times /= 2
 	}
+	p.tiny = p.times == partTimes && size <= tinyValues && most == mostLoaded && len(p.loop.Blocks) == 2 && !p.stores
 	return p.times > 1
 }
 
