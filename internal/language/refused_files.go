@@ -44,6 +44,8 @@ var RefusedFiles = files(
 	Refusal{Code: head + "/**///gpu:intrinsic\n//gpu:kernel\nfunc k(t gpu.Thread) {}\n", Error: "only packages of the library declare intrinsics"},
 	Refusal{Code: head + "/**///gpu:fast\nfunc f() {}\n", Error: "unknown directive //gpu:fast; there are kernel, instance, nobounds and noinline"},
 	Refusal{Code: head + "/**///gpu:kernel\n\nvar x int\n", Error: "the directive is not directly above a function"},
+	Refusal{Code: head + "//gpu:kernel\nfunc k(t gpu.Thread, n int) {\n\t/**///gpu:unroll 4\n\tn++\n}\n", Error: "//gpu:unroll is not directly above a loop"},
+	Refusal{Code: head + "//gpu:kernel\nfunc k(t gpu.Thread, n int) {\n\t/**///gpu:unroll all\n\tfor range n {\n\t}\n}\n", Error: "//gpu:unroll n: write a number from 0 to 128; 0 and 1 mean that the loop is not unrolled"},
 	Refusal{Code: head + "//gpu:nobounds /**/all\nfunc f() {}\n", Error: "//gpu:nobounds has no options"},
 	Refusal{Code: head + "//gpu:kernel trap /**/trap\nfunc k(t gpu.Thread) {}\n", Error: "the option trap is given twice"},
 	Refusal{Code: head + "/**/// gpu:nobounds\n//gpu:kernel\nfunc k(t gpu.Thread) {}\n", Error: "a directive has no space after the slashes: write //gpu:nobounds"},

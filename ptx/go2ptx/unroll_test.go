@@ -77,3 +77,26 @@ func TestLoopsThatRemain(t *testing.T) {
 		}
 	}
 }
+
+// An unroll directive determines how many iterations are executed at a time, in spite of the limits.
+func TestUnrollDirective(t *testing.T) {
+	for body, stores := range map[string]int{
+		"//gpu:unroll 1\n\tfor i := range 5 { x[i] = 1 }":                                                1,
+		"//gpu:unroll 0\n\tfor i := range x { x[i] = 1 }":                                                1,
+		"//gpu:unroll 2\n\tfor i := range x { x[i] = 1 }":                                                3,
+		"//gpu:unroll 7\n\tfor i := 0; i < len(x); i += 3 { x[i] = 1 }":                                  8,
+		"//gpu:unroll 5\n\tfor i := range 5 { x[i] = 1 }":                                                5,
+		"//gpu:unroll 4\n\tfor i := range 8 { x[i] = 1 }":                                                4,
+		"//gpu:unroll 3\n\tfor i := range 8 { x[i] = 1 }":                                                4,
+		"//gpu:unroll 64\n\tfor i := range 1024 { x[i] = 1 }":                                            64,
+		"//gpu:unroll 2\n\t// Two at a time.\n\tfor i := t.GlobalX(); i < len(x); i += 2*n { x[i] = 1 }": 1, // the step may be negative
+		"//gpu:unroll 8\nloop:\n\tfor i := range x { if i == n { break loop }; x[i] = 1 }":               9,
+		"for range 2 {\n\t//gpu:unroll 2\n\tfor i := range x { x[i] = 1 }\n}":                            6,
+		"for range 2 {\n\t//gpu:unroll 1\n\tfor i := range x { x[i] = 1 }\n}":                            2,
+	} {
+		out := compileBody(t, "\t"+body)
+		if n := strings.Count(string(out.PTX), "st.global.f32"); n != stores {
+			t.Errorf("%s: %d stores, want %d\n%s", body, n, stores, out.PTX)
+		}
+	}
+}

@@ -43,6 +43,10 @@
 //	                                 in this function
 //	//gpu:noinline                   calls of this function are not inlined
 //
+// A directive for a loop, directly above it:
+//
+//	//gpu:unroll 8                   8 iterations are executed at a time; 0 or 1: one at a time
+//
 // A package that finds its kernels by name needs no launchers. With -module, go2ptx generates only
 // the function Module, which returns the code in a context, instead of launchers.
 //

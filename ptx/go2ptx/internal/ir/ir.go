@@ -122,6 +122,9 @@ type Block struct {
 	Term   Term
 	// Cold is set for blocks that are rarely executed, such as those on the path to a fault.
 	Cold bool
+	// Unroll is set for the head of a loop with an unroll directive: how many iterations to execute
+	// at a time. It is 1 if the loop is not to be unrolled.
+	Unroll int
 }
 
 // TermKind is the kind of a block's terminator.

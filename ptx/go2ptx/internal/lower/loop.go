@@ -19,6 +19,7 @@ func (f *frame) forStmt(s *ast.ForStmt, label types.Object) {
 	head, body, cont, end := f.newBlock(), f.newBlock(), f.newBlock(), f.newBlock()
 	f.jump(head)
 	f.start(head)
+	head.Unroll = f.l.prog.Unroll(s.For)
 	f.loop = inside
 	if s.Cond != nil {
 		f.cond(s.Cond, body, end)
@@ -185,6 +186,7 @@ func (f *frame) countType(s *ast.RangeStmt, label types.Object, t types.Type, n 
 	head, body, cont, end := f.newBlock(), f.newBlock(), f.newBlock(), f.newBlock()
 	f.jump(head)
 	f.start(head)
+	head.Unroll = f.l.prog.Unroll(s.For)
 	outer := f.loop
 	f.loop = &loop{outer}
 	at := f.scalar(f.load(f.whole(i)))
@@ -245,6 +247,7 @@ func (f *frame) rangeString(s *ast.RangeStmt, label types.Object) {
 	head, body, cont, end := f.newBlock(), f.newBlock(), f.newBlock(), f.newBlock()
 	f.jump(head)
 	f.start(head)
+	head.Unroll = f.l.prog.Unroll(s.For)
 	outer := f.loop
 	f.loop = &loop{outer}
 	at := f.scalar(f.load(f.whole(i)))

@@ -154,7 +154,7 @@ func (u *unroller) trips() (int, bool) {
 			return 0, false
 		}
 		if (c != 0) != (in == 0) {
-			return n, true
+			return n, u.loop.Header.Unroll == 0 || n <= u.loop.Header.Unroll
 		}
 		next := map[*ir.Value]int64{}
 		for phi := range env {
@@ -302,6 +302,9 @@ func (u *unroller) copy(blocks []*ir.Block) *iteration {
 	for _, b := range blocks {
 		c := u.f.NewBlock()
 		c.Cold = b.Cold
+		if b != u.loop.Header {
+			c.Unroll = b.Unroll
+		}
 		it.blocks[b] = c
 		for _, v := range b.Values {
 			if b == u.loop.Header && v.Op == ir.OpPhi {

@@ -117,7 +117,7 @@ func findPart(f *ir.Func, seen map[*ir.Block]bool) *part {
 // suitable reports whether the loop can be unrolled and should be. It sets the fields of p.
 func (p *part) suitable() bool {
 	h := p.loop.Header
-	if len(p.loop.Latches) != 1 || h.Cold {
+	if len(p.loop.Latches) != 1 || h.Cold || h.Unroll == 1 {
 		return false
 	}
 	p.latch = slices.Index(h.Preds, p.loop.Latches[0])
@@ -356,7 +356,7 @@ func (p *part) variableStep(v *ir.Value) *ir.Value {
 	} else if next.Args[0] != v {
 		return nil
 	}
-	if !p.invariant(by) || !p.order.rangeOf(by).within(0, full(v.Type.Kind).hi/fixedTimes) {
+	if !p.invariant(by) || !p.order.rangeOf(by).within(0, full(v.Type.Kind).hi/mostTrips) {
 		return nil
 	}
 	return by
@@ -364,6 +364,11 @@ func (p *part) variableStep(v *ir.Value) *ir.Value {
 
 // choose determines how many iterations become one. It fails if that is fewer than two.
 func (p *part) choose(size int) bool {
+	if n := p.loop.Header.Unroll; n > 0 {
+		trips, ok := p.known()
+		p.times, p.fixed = n, ok && trips > 0 && trips%int64(n) == 0
+		return n > 1 && n*size <= mostValues
+	}
 	if n, ok := p.known(); ok && n > 0 {
 		most := min(fixedTimes, int64(fixedValues/(size+3*len(p.checks))), n)
 		if _, _, ok := p.edges(); ok && most == n {

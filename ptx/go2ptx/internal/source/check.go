@@ -25,10 +25,12 @@ func Load(cfg Config) (*Program, error) {
 	kernels := l.kernels(main)
 	l.run()
 	l.syntax()
+	unroll := l.loopDirectives()
 	if err := l.errs.Err(); err != nil {
 		return nil, err
 	}
 	c := newChecker(l)
+	c.p.unroll = unroll
 	c.p.Name, c.p.Declared = main.name, slices.Sorted(maps.Keys(main.decls))
 	for _, u := range l.order {
 		if u.reached {

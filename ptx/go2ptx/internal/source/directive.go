@@ -113,6 +113,7 @@ func (p directiveParser) line(word, args string, at int) {
 	case "noinline":
 		p.NoInline = true
 		p.none(word, args, at)
+	case "unroll": // loopDirectives reports that it is not above a loop
 	case "intrinsic", "host":
 		if !strings.HasPrefix(p.path, library) {
 			p.errorf(0, "only packages of the library declare intrinsics")
@@ -295,6 +296,7 @@ func stray(fset *token.FileSet, file *ast.File, opaque bool) (errs Errors) {
 			}
 		}
 	}
+	loopDirectives(fset, file, map[token.Pos]int{}, docs) // reports its errors elsewhere
 	for _, g := range file.Comments {
 		for _, c := range g.List {
 			if strings.HasPrefix(c.Text, prefix) && !docs[c] {

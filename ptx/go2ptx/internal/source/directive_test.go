@@ -51,12 +51,42 @@ func TestErrorsInDirectives(t *testing.T) {
 		"//gpu:kernel\n//gpu:instance a..b":               "f0.go:6:16: a..b is not a list of types",
 		"//gpu:kernel restrict=c":                         "f0.go:5:1: restrict=c: kernel step has no slice or pointer",
 		"//gpu:kernel restrict=n":                         "f0.go:5:1: restrict=n: kernel step has no slice or pointer",
+		"//gpu:unroll 2\n//gpu:kernel":                    "f0.go:5:1: //gpu:unroll is not directly above a loop",
 		"//gpu:kernel block=8\n\n// Step is apart.":       "f0.go:5:1: the directive is not directly above a function",
 		"//gpu:kernel\nvar x int\n\n//gpu:kernel trap=no": "f0.go:5:1: the directive is not directly above a function",
 	} {
 		_, err := load(t, kernelText(directives, plainKernel))
 		if err == nil || !strings.HasPrefix(err.Error(), message) {
 			t.Errorf("%s:\n\t%v\nwant\n\t%s", directives, err, message)
+		}
+	}
+}
+
+func TestUnrollDirectives(t *testing.T) {
+	for body, message := range map[string]string{
+		"//gpu:unroll 4\nfor range n {}":                                   "",
+		"//gpu:unroll 0\nfor range n {}":                                   "",
+		"//gpu:unroll 128 \n// A comment.\nfor range n {}":                 "",
+		"//gpu:unroll 4\nl:\nfor range n { continue l }":                   "",
+		"//gpu:unroll 4\nl: for range n { continue l }":                    "",
+		"//gpu:unroll\nfor range n {}":                                     "f0.go:7:1: //gpu:unroll n: write a number from 0 to 128",
+		"//gpu:unroll 129\nfor range n {}":                                 "f0.go:7:1: //gpu:unroll n: write a number from 0 to 128",
+		"//gpu:unroll -1\nfor range n {}":                                  "f0.go:7:1: //gpu:unroll n: write a number",
+		"//gpu:unroll 2 4\nfor range n {}":                                 "f0.go:7:1: //gpu:unroll n: write a number",
+		"//gpu:unroll 4\n\nfor range n {}":                                 "f0.go:7:1: //gpu:unroll is not directly above a loop",
+		"//gpu:unroll 4\nif n > 0 {}":                                      "f0.go:7:1: //gpu:unroll is not directly above a loop",
+		"//gpu:unrolled 4\nfor range n {}":                                 "f0.go:7:1: the directive is not directly above a function",
+		"for range n {\n//gpu:nobounds\nfor range n {}\n}":                 "f0.go:8:1: the directive is not directly above a function",
+		"//gpu:unroll 3\nfor range n {\n//gpu:unroll 2\nfor range n {}\n}": "",
+	} {
+		p, err := load(t, kernelText("//gpu:kernel", "func step(t gpu.Thread, n int) {\n"+body+"\n}"))
+		switch {
+		case err == nil && message == "":
+			if len(p.unroll) == 0 {
+				t.Errorf("%s: no directive was found", body)
+			}
+		case err == nil || message == "" || !strings.HasPrefix(err.Error(), message):
+			t.Errorf("%s:\n\t%v\nwant\n\t%s", body, err, message)
 		}
 	}
 }

@@ -73,4 +73,8 @@
 //	//gpu:nobounds                   indices, slices and the alignment of vectors are not checked
 //	                                 in this function
 //	//gpu:noinline                   calls of this function are not inlined
+//
+// This directive is directly above a loop, or above its label:
+//
+//	//gpu:unroll 8                   8 iterations are executed at a time; 0 or 1: one at a time
 package source

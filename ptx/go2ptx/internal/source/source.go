@@ -51,6 +51,7 @@ type Program struct {
 	decls    map[*types.Func]body
 	byTypes  map[*types.Package]*Package
 	units    map[string]*unit
+	unroll   map[token.Pos]int
 	broken   map[*types.Func]string // functions of the Go distribution that cannot be compiled, with the reasons
 }
 
