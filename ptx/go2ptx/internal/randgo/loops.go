@@ -45,6 +45,10 @@ func (g *gen) stepped() {
 	if g.chance(25) {
 		test += fmt.Sprintf(" && %s&63 != %d", v, g.n(64))
 	}
+	if g.chance(30) {
+		g.use("unroll directive")
+		g.line("//gpu:unroll %d", pick(g, []int{0, 1, 2, 3, 5, 8, 16}))
+	}
 	g.line("for %[1]s := %[2]s; %[3]s; %[1]s, %[4]s = %[1]s %[5]s %[6]s, %[4]s+1 {", i, start, test, c, sign, step)
 	for range 1 + g.n(2) {
 		g.line("\t%s", pick(g, []string{
