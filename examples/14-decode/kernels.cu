@@ -4,7 +4,7 @@
 //
 // kernels.ptx is made from it, with nvcc 11.8, by:
 //   nvcc -ptx -O3 -std=c++17 -arch=compute_52 -o /tmp/raw kernels.cu
-//   awk -v version=7.0 -v target=sm_52 -v from=kernels.cu -f ../../ptx/kernels/src/params.awk kernels.cu /tmp/raw |
+//   awk -v version=7.0 -v target=sm_52 -v from=kernels.cu -f params.awk kernels.cu /tmp/raw |
 //       sed '1s/ by .*/, which says how; do not edit./' >kernels.ptx
 
 // append puts the key and the value of this token, width elements each, into

@@ -157,16 +157,12 @@ func compare[T kernels.Element](k *kit, what string, got []T, want func(i int) T
 
 func TestTheSecondOperandIsRepeated(t *testing.T) {
 	each(t, func(k *kit) {
-		for _, row := range []int{1, 3, 8, 501} {
-			for _, rows := range []int{0, 1, 2, 77} {
-				n := row * rows
-				as, bs := elements[float32](random(n, 6)), elements[float32](random(row, 7))
-				a, b := device(k, 0, as), device(k, 1, bs)
-				dst := alloc[float32](k, n)
-				k.run(kernels.Add(dst, a, b))
-				compare(k, "add", host(k, dst), func(i int) float32 { return as[i] + bs[i%row] })
-			}
-		}
+		repeated[int32](k)
+		repeated[int64](k)
+		repeated[kernels.F16](k)
+		repeated[kernels.BF16](k)
+		repeated[float32](k)
+		repeated[float64](k)
 		a, b := alloc[float32](k, 12), alloc[float32](k, 12)
 		_, err := kernels.Mul(a, b, b.View(0, 5))
 		k.refused(err, "mul", "5", "12")
@@ -175,4 +171,20 @@ func TestTheSecondOperandIsRepeated(t *testing.T) {
 		_, err = kernels.Mul(a, a, a.View(0, 4))
 		k.refused(err, "overlap")
 	})
+}
+
+func repeated[T kernels.Number](k *kit) {
+	k.Helper()
+	for _, row := range []int{1, 3, 8, 501} {
+		for _, rows := range []int{0, 1, 2, 77} {
+			n := row * rows
+			as, bs := elements[T](random(n, 6)), elements[T](random(row, 7))
+			a := device(k, 0, as)
+			for _, skip := range [][2]int{{0, 0}, {0, 1}, {3, 1}, {3, 3}} { // of dst and b
+				b, dst := device(k, skip[1], bs), device(k, skip[0], make([]T, n))
+				k.run(kernels.Sub(dst, a, b))
+				compare(k, "sub", host(k, dst), func(i int) T { return reference("sub", as[i], bs[i%row]) })
+			}
+		}
+	}
 }

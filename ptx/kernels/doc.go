@@ -33,8 +33,9 @@
 //
 // # Operands
 //
-// Operands are buffers, or views that may begin at any element. Kernels use the widest
-// accesses that the alignment of all operands allows. With empty operands, an operation
+// Operands are buffers, or views that may begin at any element. Elementwise kernels write
+// with accesses of 16 bytes wherever dst begins, and read in the same way the operands
+// whose addresses differ from that of dst by a multiple of 16 bytes. With empty operands, an operation
 // does nothing. An operation that reads and writes the same element type may work in
 // place. Operands that overlap partially cause an error.
 //
@@ -77,6 +78,7 @@
 //
 // # Kernels
 //
+// The kernels are written in Go. Their source is in the packages below internal.
 // [driver.Launch.Kernel] returns the kernel of an operation, for a launch with a
 // configuration of your own, and [driver.Launch.SetConfig] changes the configuration of
 // an operation. [Texts] returns the PTX files.

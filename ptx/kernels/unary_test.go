@@ -130,3 +130,39 @@ func (f *function[T]) vanishes(x float64) bool {
 	}
 	return false
 }
+
+// Operands may begin at any element, alike or not, and have any length. The kernel must write all
+// elements of dst, and nothing else.
+func TestOperandsBeginAnywhere(t *testing.T) {
+	each(t, func(k *kit) {
+		anywhere[kernels.F16](k)
+		anywhere[kernels.BF16](k)
+		anywhere[float32](k)
+		anywhere[float64](k)
+	})
+}
+
+func anywhere[T kernels.Float](k *kit) {
+	k.Helper()
+	const most, room = 35, 9
+	xs := elements[T](random(most+room, 12))
+	src, dst := device(k, 0, xs), alloc[T](k, most+2*room)
+	mark := element[T](77)
+	for from := range room {
+		for to := range room {
+			for _, n := range []int{1, 2, 7, 8, 9, 16, most} {
+				k.ok(dst.Fill(mark))
+				k.run(kernels.Neg(dst.View(to, to+n), src.View(from, from+n)))
+				for i, got := range host(k, dst) {
+					want := number(mark)
+					if i >= to && i < to+n {
+						want = -number(xs[from+i-to])
+					}
+					if number(got) != want {
+						k.Fatalf("%d elements of %T from %d to %d: element %d is %v, want %v", n, got, from, to, i, number(got), want)
+					}
+				}
+			}
+		}
+	}
+}
