@@ -66,12 +66,19 @@ func eachPack(t gpu.Thread, dst, n uint64, count, log uint32, do func(Part)) {
 	if n == 0 {
 		return
 	}
-	length, each := int(n), 1<<count
-	before := int(dst & uint64(min(16, each<<log)-1) >> log) // elements between an aligned address and dst
-	for i := t.GlobalX()<<count - before; i < length; i += t.GridStrideX() << count {
+	length, each := int(n), int32(1)<<count
+	// The elements between an aligned address and dst.
+	before := int32(uint32(dst) & (uint32(min(16, each<<log)) - 1) >> log)
+	for i := t.GlobalX()<<count - int(before); i < length; i += t.GridStrideX() << count {
 		Rolled() // a thread usually has one pack
-		p := Part{First: i, Low: int32(max(0, -i)), High: int32(min(each, length-i))}
-		p.Complete = p.High-p.Low == int32(each)
+		p := Part{First: i, High: each}
+		if i < 0 {
+			p.Low = before
+		}
+		if left := length - i; left < int(each) {
+			p.High = int32(left)
+		}
+		p.Complete = p.High-p.Low == each
 		do(p)
 	}
 }

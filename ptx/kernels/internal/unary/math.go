@@ -26,14 +26,15 @@ func tanh[T float](x T) T  { return choose(x, math32.Tanh, math.Tanh) }
 func rsqrt[T float](x T) T { return choose(x, math32.Rsqrt, math.Rsqrt) }
 func erfc[T float](x T) T  { return choose(x, math32.Erfc, math.Erfc) }
 
-// quotient returns a / b. For float32, it multiplies by the reciprocal, with an error of 1 ulp and a
-// rounding, which avoids the slow path of a division.
-func quotient[T float](a, b T) T {
-	switch p := any(&b).(type) {
+// quotient returns a / (1 + e), for an e that is not negative. For float32, it multiplies by the
+// reciprocal, with an error of 1 ulp and a rounding. A division has a slow path, and so would the
+// reciprocal of a number above 2^126, but not that of a quarter.
+func quotient[T float](a, e T) T {
+	switch p := any(&e).(type) {
 	case *float32:
-		return a * T(gpu.ApproxRcp(*p))
+		return T(gpu.ApproxRcpFTZ(num.FMA(*p, 0.25, 0.25))) * (a * 0.25)
 	}
-	return a / b
+	return a / (1 + e)
 }
 
 // gelu returns x·Φ(x) = x·erfc(-x/√2)/2.

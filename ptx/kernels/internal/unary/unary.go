@@ -164,11 +164,11 @@ func sigmoid[T float](f uint32, x []T) {
 		}
 	case Sigmoid:
 		for k := range x {
-			x[k] = quotient(1, 1+u[k])
+			x[k] = quotient(1, u[k])
 		}
 	default:
 		for k := range x {
-			x[k] = quotient(x[k], 1+u[k])
+			x[k] = quotient(x[k], u[k])
 		}
 	}
 }
