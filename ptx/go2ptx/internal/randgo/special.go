@@ -8,10 +8,10 @@ import (
 // special generates a statement about memory or control flow that other generators do not produce.
 func (g *gen) special() {
 	if g.inHelper {
-		pick(g, []func(){g.complexNumbers, g.computed, g.copyClear, g.tables, g.bools, g.jumps, g.guarded, g.large, g.hiddenConstant, g.hiddenConstant, g.strings, g.halves})()
+		pick(g, []func(){g.complexNumbers, g.computed, g.copyClear, g.tables, g.bools, g.jumps, g.nested, g.guarded, g.large, g.hiddenConstant, g.hiddenConstant, g.strings, g.halves})()
 		return
 	}
-	pick(g, []func(){g.complexNumbers, g.computed, g.copyClear, g.tables, g.bools, g.jumps, g.guarded, g.large, g.hiddenConstant, g.hiddenConstant, g.hiddenConstant, g.strings, g.vector, g.vector, g.vector, g.atomic, g.atomic, g.atomic, g.atomic,
+	pick(g, []func(){g.complexNumbers, g.computed, g.copyClear, g.tables, g.bools, g.jumps, g.nested, g.guarded, g.large, g.hiddenConstant, g.hiddenConstant, g.hiddenConstant, g.strings, g.vector, g.vector, g.vector, g.atomic, g.atomic, g.atomic, g.atomic,
 		g.edge, g.path, g.form, g.fence, g.fence, g.cached, g.views, g.variables, g.alias, g.alias, g.sums, g.copies, g.halves, g.severalResults})()
 }
 
