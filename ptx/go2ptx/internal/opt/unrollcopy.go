@@ -46,16 +46,26 @@ func (p *part) run(seen map[*ir.Block]bool) {
 		if at == guard {
 			guard.Term = ir.Term{Kind: ir.TermIf, Cond: cond, Succs: []*ir.Block{it.blocks[h], h}, Pos: h.Term.Pos}
 		} else {
-			retarget(at, h, it.blocks[h])
+			p.leadBack(at, it.blocks[h])
 		}
 		it.blocks[h].Preds = []*ir.Block{at}
 		at, values = it.blocks[h.Preds[p.latch]], p.next(it)
 	}
-	retarget(at, h, guard)
+	p.leadBack(at, guard)
 	guard.Preds = []*ir.Block{before, at}
 	for v, g := range first {
 		g.Args[1] = values[v]
 	}
+}
+
+// leadBack makes the copy of the latch continue with block to. If the latch has an exit, too, the copy's exit
+// remains, although both lead to the header.
+func (p *part) leadBack(latch, to *ir.Block) {
+	side := 0
+	if latch.Term.Kind == ir.TermIf {
+		side = slices.Index(p.loop.Latches[0].Term.Succs, p.loop.Header)
+	}
+	latch.Term.Succs[side] = to
 }
 
 func (p *part) note() {
