@@ -18,7 +18,9 @@ func (g *gen) late(seed uint64, of []func()) {
 }
 
 // lateShapes lists the generators of statements that follow the others.
-func (g *gen) lateShapes() []func() { return []func(){g.wrapped, g.groups, g.sideChecks, g.loopChecks} }
+func (g *gen) lateShapes() []func() {
+	return []func(){g.wrapped, g.groups, g.sideChecks, g.loopChecks, g.truncated}
+}
 
 // wrapped compares a sum, which may overflow, with one of its operands.
 func (g *gen) wrapped() {
@@ -29,6 +31,18 @@ func (g *gen) wrapped() {
 	g.line("%s := %s %s", y, x, pick(g, []string{"- 1", "- 3", "- 100", "+ 1", "+ 50", "- " + g.few(t, 3)}))
 	for range 2 {
 		g.line("if %s %s %s { %s += 3 } else { %s *= 5 }", y, pick(g, comparisons), x, v, v)
+	}
+	g.tell("int", v)
+}
+
+// truncated compares 32 bits of a number that is not negative and has more. They may be negative.
+func (g *gen) truncated() {
+	g.use("lower half of a number that is not negative")
+	x, y, v := g.fresh("v"), g.fresh("v"), g.fresh("v")
+	g.line("%s, %s := int64(%s)+%d, %s", x, v, g.raw("uint32"), g.n(100), g.few("int", 63))
+	g.line("%s := int32(%s)", y, x)
+	for range 2 {
+		g.line("if %s %s %d { %s += 3 } else { %s *= 5 }", y, pick(g, comparisons), g.n(3)-1, v, v)
 	}
 	g.tell("int", v)
 }

@@ -2,6 +2,8 @@
 // bits, and one for float64. Parameters select the types. Other kernels copy the bits.
 package cast
 
+//lint:file-ignore SA4006,SA4008 staticcheck takes Rolled for a function that never returns, as on the host
+
 import (
 	"math"
 

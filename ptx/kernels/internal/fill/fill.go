@@ -1,6 +1,8 @@
 // Package fill contains the kernels of kernels.Fill, one for each size of elements.
 package fill
 
+//lint:file-ignore SA4006,SA4008 staticcheck takes Rolled for a function that never returns, as on the host
+
 import (
 	"github.com/purecuda/cuda/ptx/gpu"
 	"github.com/purecuda/cuda/ptx/kernels/internal/pack"

@@ -1,5 +1,7 @@
 package pack
 
+//lint:file-ignore SA4006,SA4008 staticcheck takes Rolled for a function that never returns, as on the host
+
 import (
 	"math"
 

@@ -200,6 +200,7 @@ func storeAny[T Float](at uint64, w pack) {
 		*words(at) = w
 	case Size[T]() == 4:
 		v := gpu.ViewAt[uint32](at, 4).Slice()
+		//lint:ignore S1001 the elements are in registers
 		for i := range w {
 			v[i] = w[i]
 		}

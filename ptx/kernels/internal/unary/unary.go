@@ -141,6 +141,7 @@ func sigmoid[T float](f uint32, x []T) {
 	var u [4 * 2]T
 	switch f {
 	case Exp:
+		//lint:ignore S1001 the elements are in registers
 		for k := range x {
 			u[k] = x[k]
 		}
