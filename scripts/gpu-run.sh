@@ -94,7 +94,7 @@ part_tests() {
 
 # The bandwidth of the kernels at sizes that fill the chip, against a copy's.
 part_kernels() {
-	(cd "$work/data/ptx/kernels" && PURECUDA_BENCH=1 timeout 130 "$work/tests/ptx_kernels" -test.v -test.timeout 120s -test.run Bandwidth) </dev/null >"$out/kernels.txt" 2>&1
+	(cd "$work/data/ptx/kernels/internal/kernelstest" && PURECUDA_BENCH=1 timeout 130 "$work/tests/ptx_kernels_internal_kernelstest" -test.v -test.timeout 120s -test.run Bandwidth) </dev/null >"$out/kernels.txt" 2>&1
 	status=$?
 	grep -v '^=== ' "$out/kernels.txt" | sed 's/^/     /'
 	grep -q '^ *--- PASS' "$out/kernels.txt" || [ $status -ne 0 ] || status=1
@@ -223,7 +223,7 @@ part_memcheck() {
 	memcheck graph_cache graph/cache "" -test.run './^gpu$'
 	memcheck graph_view graph/view "" -test.run './^gpu$'
 	memcheck internal_verify_parity internal/verify/parity "" -test.run './^gpu$'
-	memcheck ptx_kernels ptx/kernels "" -test.run '(Softmax|Norm|Cluster|Rows)/^gpu$'
+	memcheck ptx_kernels_internal_kernelstest ptx/kernels/internal/kernelstest "" -test.run '(Softmax|Norm|Cluster|Rows)/^gpu$'
 }
 
 memcheck() { # memcheck BINARY FOLDER OPTION FLAG...

@@ -1,0 +1,173 @@
+package kernelstest
+
+import (
+	"math"
+	"testing"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/ptx/kernels"
+)
+
+const eps = 1e-5
+
+func TestNormsOfRows(t *testing.T) {
+	each(t, func(k *kit) {
+		norms[float32](k)
+		norms[kernels.F16](k)
+		norms[kernels.BF16](k)
+	})
+}
+
+// norms tests both norms, with and without weight and bias, on rows with a nonzero mean.
+func norms[T kernels.NetFloat](k *kit) {
+	k.Helper()
+	for _, l := range k.layouts() {
+		v := random(l.rows*l.cols, 8)
+		for i := range v {
+			v[i] += float64(i / l.cols % 4)
+		}
+		s := sheetOf[T](k, l, v)
+		for _, skip := range []int{-1, 0, 1} {
+			n := &normed[T]{s: s}
+			if skip >= 0 {
+				n.columns(k, skip)
+			}
+			n.rms(k)
+			n.layer(k)
+			k.ok(n.weightMem.Close())
+			k.ok(n.biasMem.Close())
+		}
+		s.close()
+	}
+}
+
+type normed[T kernels.NetFloat] struct {
+	s                  *sheet[T]
+	weightMem, biasMem *driver.Buffer[T]
+	weight, bias       driver.MemoryOf[T]
+	w, b               []float64
+}
+
+func (n *normed[T]) columns(k *kit, skip int) {
+	n.weightMem, n.weight, n.w = column[T](k, skip, n.s.cols, 9)
+	n.biasMem, n.bias, n.b = column[T](k, skip, n.s.cols, 10)
+}
+
+func column[T kernels.NetFloat](k *kit, skip, cols int, seed uint64) (*driver.Buffer[T], driver.MemoryOf[T], []float64) {
+	k.Helper()
+	e := elements[T](random(skip+cols, seed))
+	mem, err := driver.AllocFrom(k.c, e)
+	k.ok(err)
+	f := make([]float64, cols)
+	for i := range f {
+		f[i] = number(e[skip+i])
+	}
+	return mem, mem.View(skip, skip+cols), f
+}
+
+func at(v []float64, i int, none float64) float64 {
+	if v == nil {
+		return none
+	}
+	return v[i]
+}
+
+func (n *normed[T]) rms(k *kit) {
+	k.Helper()
+	n.check(k, "RMS norm", k.made(kernels.RMSNorm(n.s.device, n.s.device, n.weight, eps)), func(row []float64) (mean, factor float64, bias []float64) {
+		for _, v := range row {
+			factor += v * v / float64(len(row))
+		}
+		return 0, 1 / math.Sqrt(factor+eps), nil
+	})
+}
+
+func (n *normed[T]) layer(k *kit) {
+	k.Helper()
+	n.check(k, "layer norm", k.made(kernels.LayerNorm(n.s.device, n.s.device, n.weight, n.bias, eps)), func(row []float64) (mean, factor float64, bias []float64) {
+		for _, v := range row {
+			mean += v / float64(len(row))
+		}
+		for _, v := range row {
+			factor += (v - mean) * (v - mean) / float64(len(row))
+		}
+		return mean, 1 / math.Sqrt(factor+eps), n.b
+	})
+}
+
+// check runs an operation in place, compares the result, and restores the original
+// numbers.
+func (n *normed[T]) check(k *kit, name string, op *driver.Launch, moments func(row []float64) (mean, factor float64, bias []float64)) {
+	k.Helper()
+	s := n.s
+	before := host(k, s.mem)
+	k.run(op, nil)
+	got := s.read()
+	k.ok(s.mem.CopyFrom(before))
+	for r := range s.rows {
+		mean, factor, bias := moments(s.row(r))
+		for c, v := range s.row(r) {
+			w, b := at(n.w, c, 1), at(bias, c, 0)
+			want := (v-mean)*factor*w + b
+			off := 2e-6*(math.Abs(want)+math.Abs(b)+math.Abs(w)) + 2e-7*math.Abs(w*mean)*factor
+			if mean == 0 {
+				off = 2e-6 * math.Abs(want)
+			}
+			if g := got[r*s.cols+c]; !near[T](g, want, off) {
+				k.far(g, want, off, "%s of %T, %v, with weight: %v, row %d, column %d", name, *new(T), s.layout, n.w != nil, r, c)
+				return
+			}
+		}
+	}
+}
+
+// The results for a row with a mean far from 0 must be precise. If the variance were computed from
+// a sum of squares, its digits would be lost.
+func TestLayerNormOfRowsFarFromZero(t *testing.T) {
+	each(t, func(k *kit) {
+		for _, l := range []layout{{3, 1000, 0, 0}, {3, 1001, 1, 0}, {1, 17408, 0, 0}} {
+			v := random(l.rows*l.cols, 11)
+			for i := range v {
+				v[i] = math.Round(v[i]) + 1000
+			}
+			s := sheetOf[float32](k, l, v)
+			(&normed[float32]{s: s}).layer(k)
+			s.close()
+		}
+	})
+}
+
+func TestNormsThatCannotBeAreRefused(t *testing.T) {
+	each(t, func(k *kit) {
+		b := alloc[float32](k, 110)
+		m := kernels.MatrixOf(b, 10, 10)
+		_, err := kernels.RMSNorm(m, m, b.View(100, 109), eps)
+		k.refused(err, "RMS norm", "weight has 9 elements, but rows have 10")
+		_, err = kernels.LayerNorm(m, m, nil, b.View(50, 60), eps)
+		k.refused(err, "layer norm", "dst and bias overlap")
+		_, err = kernels.LayerNorm(m, m, b.View(7, 8).View(3, 13), nil, eps)
+		k.refused(err, "layer norm", "weight")
+		k.made(kernels.RMSNorm(m, m, b.View(100, 110), eps))
+	})
+}
+
+func TestNormsDeclareWhatTheyDo(t *testing.T) {
+	each(t, func(k *kit) {
+		src, dst, w := alloc[float32](k, 60), alloc[float32](k, 60), alloc[float32](k, 6)
+		op := k.made(kernels.RMSNorm(kernels.Matrix[float32]{Mem: dst, Rows: 5, Cols: 6, Pitch: 10}, kernels.MatrixOf(src, 5, 6), w, eps))
+		want := []struct {
+			name  string
+			bytes uint64
+			mode  driver.AccessMode
+		}{{"dst", 46 * 4, driver.Writes}, {"src", 120, driver.Reads}, {"weight", 24, driver.Reads}}
+		uses := op.Uses().Accesses
+		if len(uses) != len(want) {
+			t.Fatalf("uses %+v", uses)
+		}
+		for i, w := range want {
+			if u := uses[i]; u.What != w.name || u.Bytes != w.bytes || u.Mode != w.mode {
+				t.Errorf("uses %+v, want %+v", u, w)
+			}
+		}
+	})
+}

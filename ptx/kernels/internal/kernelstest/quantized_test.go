@@ -1,0 +1,99 @@
+package kernelstest
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/ptx/kernels"
+	"github.com/purecuda/cuda/ptx/num"
+)
+
+func TestGemvQuantized(t *testing.T) {
+	each(t, func(k *kit) {
+		quantizedVectors(k, func(v float32) float32 { return v }, func(v float32) float32 { return v }, 1e-6)
+		quantizedVectors(k, num.ToF16, kernels.F16.Float32, 1e-3)
+		quantizedVectors(k, num.ToBF16, kernels.BF16.Float32, 1e-2)
+	})
+}
+
+// quantizedVectors allows an error relative to the sum of the absolute values of the products.
+func quantizedVectors[T kernels.NetFloat](k *kit, to func(float32) T, from func(T) float32, tolerance float64) {
+	k.Helper()
+	for _, shape := range [][3]int{{0, 32, 32}, {1, 0, 0}, {1, 32, 0}, {5, 96, 32}, {3, 4096, 128}, {33, 1056, 0}, {2, 9216, 1024}, {7, 2048, 64}} {
+		for _, bits := range []int{4, 8} {
+			rows, cols, group := shape[0], shape[1], shape[2]
+			if group == 0 {
+				group = max(cols, 1)
+			}
+			r := rand.New(rand.NewPCG(uint64(cols), uint64(bits)))
+			data := make([]uint8, rows*cols*bits/8)
+			for i := range data {
+				data[i] = uint8(r.Uint32())
+			}
+			scales, x := make([]T, rows*(cols/group)), make([]T, cols)
+			for i := range scales {
+				scales[i] = to(float32(r.Float64() + 0.5))
+			}
+			for i := range x {
+				x[i] = to(float32(r.NormFloat64()))
+			}
+			y := alloc[T](k, rows+1).View(0, rows)
+			a := kernels.Quantized[T]{Mem: device(k, 0, data), Scales: device(k, 1, scales), Rows: rows, Cols: cols, Bits: bits, Group: shape[2]}
+			k.run(kernels.GemvQuantized(y, a, device(k, 1, x)))
+			for row, got := range host(k, y) {
+				want, size := 0.0, 0.0
+				for c := range cols {
+					var q float64
+					switch i := row*cols + c; {
+					case bits == 8:
+						q = float64(int8(data[i]))
+					case c%2 == 0:
+						q = float64(data[i/2]&15) - 8
+					default:
+						q = float64(data[i/2]>>4) - 8
+					}
+					p := q * float64(from(scales[row*(cols/group)+c/group])) * float64(from(x[c]))
+					want += p
+					size += math.Abs(p)
+				}
+				if d := math.Abs(float64(from(got)) - want); !(d <= tolerance*size+tolerance*math.Abs(want)) {
+					k.Fatalf("%T, %v, %d bits: row %d is %v, want %v", got, shape, bits, row, from(got), want)
+				}
+			}
+		}
+	}
+}
+
+func TestWrongGemvQuantized(t *testing.T) {
+	each(t, func(k *kit) {
+		data, x := alloc[uint8](k, 4096), alloc[float32](k, 4096)
+		check := func(a kernels.Quantized[float32], y, x driver.MemoryOf[float32], words ...string) {
+			k.Helper()
+			_, err := kernels.GemvQuantized(y, a, x)
+			k.refused(err, append(words, "gemv quantized")...)
+		}
+		a := kernels.Quantized[float32]{Mem: data, Scales: x.View(2000, 2004), Rows: 4, Cols: 64, Bits: 8}
+		b := a
+		b.Bits = 5
+		check(b, x.View(0, 4), x.View(100, 164), "5 bits")
+		b = a
+		b.Cols = 60
+		check(b, x.View(0, 4), x.View(100, 160), "60 columns")
+		b = a
+		b.Group = 48
+		check(b, x.View(0, 4), x.View(100, 164), "groups of 48")
+		b = a
+		b.Group = 32
+		check(b, x.View(0, 4), x.View(100, 164), "a.Scales has 4", "8")
+		b = a
+		b.Mem = data.View(1, 4096)
+		check(b, x.View(0, 4), x.View(100, 164), "multiple of 16")
+		b = a
+		b.Mem = data.View(0, 255)
+		check(b, x.View(0, 4), x.View(100, 164), "255 bytes", "256")
+		check(a, x.View(0, 5), x.View(100, 164), "y has 5")
+		check(a, x.View(0, 4), x.View(2, 66), "overlap")
+	})
+}

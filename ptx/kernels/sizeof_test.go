@@ -1,8 +1,0 @@
-package kernels_test
-
-import "unsafe"
-
-func sizeOf[T any]() int {
-	var v T
-	return int(unsafe.Sizeof(v))
-}
