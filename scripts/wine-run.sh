@@ -17,7 +17,20 @@ flock 9 # whoever comes first makes the prefix, and the others wait for it
 if [ ! -e "$dll" ]; then
 	# What tests leave in Wine's folders is not of this module.
 	echo "module wine" >"$WINEPREFIX/go.mod"
-	wineboot -i >/dev/null 2>&1 9>&- # the server that it starts would keep the lock
+	# On a loaded machine the first start of Wine sometimes ends with an error, and the
+	# second then finds what the first has made. The server that it starts must not
+	# inherit the lock, or it would keep it.
+	try=1
+	until wineboot -i >"$WINEPREFIX/wineboot.txt" 2>&1 9>&-; do
+		if [ $try = 3 ]; then
+			echo "wine-run: wineboot failed $try times and printed:" >&2
+			cat "$WINEPREFIX/wineboot.txt" >&2
+			exit 1
+		fi
+		try=$((try + 1))
+		wineserver -k 9>&- || true
+		sleep 2
+	done
 	cat >"$WINEPREFIX/prng.c" <<'C'
 #include <windows.h>
 BOOLEAN NTAPI SystemFunction036(PVOID, ULONG);
