@@ -218,6 +218,7 @@ var spaces = map[ir.Space]ptx.Space{
 	ir.Generic: ptx.GenericSpace, ir.Global: ptx.GlobalSpace, ir.Shared: ptx.SharedSpace, ir.Local: ptx.LocalSpace, ir.Const: ptx.ConstSpace,
 }
 
+// regTypes are the types of registers. Numbers of one size have one type, so bitcasts need no instructions.
 var regTypes = map[ir.Kind]ptx.Type{
-	ir.Bool: ptx.Pred, ir.I32: ptx.B32, ir.I64: ptx.B64, ir.Ptr: ptx.B64, ir.F16: ptx.B16, ir.BF16: ptx.B16, ir.F32: ptx.F32, ir.F64: ptx.F64,
+	ir.Bool: ptx.Pred, ir.I32: ptx.B32, ir.I64: ptx.B64, ir.Ptr: ptx.B64, ir.F16: ptx.B16, ir.BF16: ptx.B16, ir.F32: ptx.B32, ir.F64: ptx.B64,
 }

@@ -2,6 +2,7 @@ package emit
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/purecuda/cuda/ptx"
 	"github.com/purecuda/cuda/ptx/build"
@@ -18,9 +19,12 @@ type fn struct {
 	slots   []*build.Var
 	regs    []build.Reg // indexed by value ID
 	need    []bool      // indexed by value ID: whether the value must be in a register
+	groups  []*group    // indexed by value ID: values that share a register, or nil
 	tuples  map[*ir.Value][]build.Reg
-	labels  []build.Label // indexed by block ID
-	checks  []*ir.Value   // checks without a branch so far
+	parts   map[part]*ir.Value // the OpExtract that stands for all of the same result
+	labels  []build.Label      // indexed by block ID
+	skipped []*ir.Block        // indexed by block ID: for a block without code, the block that follows it
+	checks  []*ir.Value        // checks without a branch so far
 	loops   *ir.Loops
 	fails   []failure
 	late    []func()         // emit code that follows the blocks
@@ -55,16 +59,17 @@ func (x *fn) emit() {
 	x.loops = x.f.Loops(x.f.Dominators())
 	x.declareSlots()
 	x.regs = make([]build.Reg, x.f.NumValues())
-	x.tuples = map[*ir.Value][]build.Reg{}
+	x.tuples, x.parts = map[*ir.Value][]build.Reg{}, map[part]*ir.Value{}
 	x.labels = make([]build.Label, x.f.NumBlocks())
 	order := layout(x.f)
 	x.findNeeds(order)
-	for _, b := range order {
-		x.labels[b.ID] = x.b.NewLabel("b" + fmt.Sprint(b.ID))
-	}
+	x.groups = make([]*group, x.f.NumValues())
+	x.share(order)
+	order = x.skip(order)
+	x.name(order)
 	for i, b := range order {
-		if len(b.Preds) > 0 {
-			x.b.Place(x.labels[b.ID])
+		if l := x.labels[b.ID]; l != (build.Label{}) {
+			x.b.Place(l)
 		}
 		for _, v := range b.Values {
 			if v.Op != ir.OpPhi && x.kept(v) {
@@ -75,11 +80,7 @@ func (x *fn) emit() {
 			}
 		}
 		x.flush()
-		var next *ir.Block
-		if i+1 < len(order) {
-			next = order[i+1]
-		}
-		x.term(b, next)
+		x.term(b, following(order, i))
 	}
 	for _, emit := range x.late {
 		emit()
@@ -128,54 +129,107 @@ func splitEdges(f *ir.Func) {
 	}
 }
 
+// skip removes the blocks without code.
+func (x *fn) skip(order []*ir.Block) []*ir.Block {
+	x.skipped = make([]*ir.Block, x.f.NumBlocks())
+	return slices.DeleteFunc(order, func(b *ir.Block) bool {
+		code := func(v *ir.Value) bool { return v.Op != ir.OpPhi && v.Op != ir.OpExtract && x.kept(v) }
+		if b == order[0] || b.Term.Kind != ir.TermJump || slices.ContainsFunc(b.Values, code) || len(x.moves(b, b.Term.Succs[0])) > 0 {
+			return false
+		}
+		to := x.to(b.Term.Succs[0])
+		if to == b {
+			return false // an empty loop
+		}
+		x.skipped[b.ID] = to
+		return true
+	})
+}
+
+// to returns b, or the first block with code that follows it.
+func (x *fn) to(b *ir.Block) *ir.Block {
+	for x.skipped[b.ID] != nil {
+		b = x.skipped[b.ID]
+	}
+	return b
+}
+
+// name creates labels for the blocks that are targets of branches.
+func (x *fn) name(order []*ir.Block) {
+	for i, b := range order {
+		e := x.end(b, following(order, i))
+		for _, to := range []*ir.Block{e.when, e.otherwise} {
+			if to != nil && x.labels[to.ID] == (build.Label{}) {
+				x.labels[to.ID] = x.b.NewLabel("b" + fmt.Sprint(to.ID))
+			}
+		}
+	}
+}
+
+// following returns the block after block i, or nil.
+func following(order []*ir.Block, i int) *ir.Block {
+	if i+1 < len(order) {
+		return order[i+1]
+	}
+	return nil
+}
+
+// end describes the branches at the end of a block: one to the block when, if the condition is true or
+// with not false, and then one to the block otherwise. Without a branch, the block is nil.
+type end struct {
+	cond            *ir.Value
+	not             bool
+	when, otherwise *ir.Block
+}
+
+func (x *fn) end(b, next *ir.Block) (e end) {
+	switch t := b.Term; t.Kind {
+	case ir.TermJump:
+		e.otherwise = x.to(t.Succs[0])
+	case ir.TermIf:
+		e.when, e.otherwise = x.to(t.Succs[0]), x.to(t.Succs[1])
+		e.cond, e.not = strip(t.Cond)
+		if e.cond.Op == ir.OpConst {
+			if (e.cond.Aux != 0) != e.not {
+				e.otherwise = e.when
+			}
+			e.when = nil
+		}
+		if e.when == e.otherwise {
+			e.when = nil
+		}
+		if e.when != nil && e.when == next {
+			e.when, e.otherwise, e.not = e.otherwise, e.when, !e.not
+		}
+	}
+	if e.otherwise == next {
+		e.otherwise = nil
+	}
+	return e
+}
+
 // term emits the copies for phis and the terminator of block b.
 func (x *fn) term(b, next *ir.Block) {
 	t := b.Term
 	x.loc(t.Pos)
 	switch t.Kind {
 	case ir.TermJump:
-		x.copies(b, t.Succs[0])
-		if t.Succs[0] != next {
-			x.b.Bra(x.labels[t.Succs[0].ID])
-		}
-	case ir.TermIf:
-		x.branch(t, next)
+		x.parallel(x.moves(b, t.Succs[0]))
 	case ir.TermRet:
 		x.ret(t.Results)
 	case ir.TermExit:
 		x.op("exit")
 	}
-}
-
-func (x *fn) branch(t ir.Term, next *ir.Block) {
-	then, els := t.Succs[0], t.Succs[1]
-	if then == els {
-		if then != next {
-			x.b.Bra(x.labels[then.ID])
+	e := x.end(b, next)
+	if e.when != nil {
+		if p := x.reg(e.cond); e.not {
+			x.b.Unless(p).Bra(x.labels[e.when.ID])
+		} else {
+			x.b.When(p).Bra(x.labels[e.when.ID])
 		}
-		return
 	}
-	cond, not := strip(t.Cond)
-	if cond.Op == ir.OpConst {
-		to := els
-		if (cond.Aux != 0) != not {
-			to = then
-		}
-		if to != next {
-			x.b.Bra(x.labels[to.ID])
-		}
-		return
-	}
-	if then == next {
-		then, els, not = els, then, !not
-	}
-	if p := x.reg(cond); not {
-		x.b.Unless(p).Bra(x.labels[then.ID])
-	} else {
-		x.b.When(p).Bra(x.labels[then.ID])
-	}
-	if els != next {
-		x.b.Bra(x.labels[els.ID])
+	if e.otherwise != nil {
+		x.b.Bra(x.labels[e.otherwise.ID])
 	}
 }
 
@@ -194,25 +248,22 @@ func strip(v *ir.Value) (base *ir.Value, not bool) {
 	}
 }
 
-// copies emits the moves into the phis of the block to, for its edge from b. The moves are
-// semantically parallel.
-func (x *fn) copies(b, to *ir.Block) {
-	var moves []move
-	for i, p := range to.Preds {
-		if p != b {
+// moves returns the moves into the phis of the block to, for its edge from b. They are semantically
+// parallel.
+func (x *fn) moves(b, to *ir.Block) (list []move) {
+	i := slices.Index(to.Preds, b)
+	for _, v := range to.Values {
+		if v.Op != ir.OpPhi {
+			break
+		}
+		if !x.need[v.ID] {
 			continue
 		}
-		for _, v := range to.Values {
-			if v.Op != ir.OpPhi {
-				break
-			}
-			if src := resolve(v.Args[i]); x.need[v.ID] && src != v && src.Op != ir.OpUndef {
-				moves = append(moves, move{v, src})
-			}
+		if dst, src := x.shared(v), x.shared(v.Args[i]); dst != src && src.Op != ir.OpUndef {
+			list = append(list, move{dst, src})
 		}
-		break
 	}
-	x.parallel(moves)
+	return list
 }
 
 type move struct{ dst, src *ir.Value }
@@ -238,7 +289,7 @@ func (x *fn) parallel(moves []move) {
 				rest = append(rest, m)
 				continue
 			}
-			x.move(x.reg(m.dst), m.dst.Type.Kind, source(m.src))
+			x.move(x.reg(m.dst), m.src.Type.Kind, source(m.src))
 			reads[m.src]--
 		}
 		if len(rest) == len(moves) {
@@ -268,29 +319,68 @@ func resolve(v *ir.Value) *ir.Value {
 	return v
 }
 
+// part is one of several results of an instruction.
+type part struct {
+	of *ir.Value
+	i  int64
+}
+
+// held returns the value whose register holds v. A bitcast has the register of its operand, if both
+// have registers of the same type.
+func (x *fn) held(v *ir.Value) *ir.Value {
+	for v = resolve(v); v.Op == ir.OpBitcast; {
+		a := resolve(v.Args[0])
+		if a.Op == ir.OpConst || a.Op == ir.OpUndef || regTypes[a.Type.Kind] != regTypes[v.Type.Kind] {
+			return v
+		}
+		v = a
+	}
+	if v.Op != ir.OpExtract {
+		return v
+	}
+	p := part{resolve(v.Args[0]), v.Aux}
+	if x.parts[p] == nil {
+		x.parts[p] = v
+	}
+	return x.parts[p]
+}
+
 // reg returns the register of a value. For a constant, it loads the constant into a new register.
 func (x *fn) reg(v *ir.Value) build.Reg {
-	v = resolve(v)
-	if v.Op == ir.OpConst || v.Op == ir.OpUndef {
+	v = x.held(v)
+	switch v.Op {
+	case ir.OpConst, ir.OpUndef:
 		r := x.temp(v.Type.Kind)
 		x.move(r, v.Type.Kind, immediate(v))
 		return r
-	}
-	if v.Op == ir.OpExtract {
+	case ir.OpExtract:
 		return x.tuple(resolve(v.Args[0]))[v.Aux]
 	}
-	if !x.regs[v.ID].IsValid() {
-		x.regs[v.ID] = x.temp(v.Type.Kind)
+	return x.own(v)
+}
+
+// own returns the register of a value that is not a constant. Values that share it have the same.
+func (x *fn) own(v *ir.Value) build.Reg {
+	r := &x.regs[v.ID]
+	if v.ID < len(x.groups) && x.groups[v.ID] != nil {
+		r = &x.groups[v.ID].reg
 	}
-	return x.regs[v.ID]
+	if !r.IsValid() {
+		*r = x.temp(v.Type.Kind)
+	}
+	return *r
 }
 
 // tuple returns the registers of an instruction with several results.
 func (x *fn) tuple(v *ir.Value) []build.Reg {
 	regs := x.tuples[v]
 	if regs == nil {
-		for _, t := range v.Tuple {
-			regs = append(regs, x.temp(t.Kind))
+		for i, t := range v.Tuple {
+			if e := x.parts[part{v, int64(i)}]; e != nil {
+				regs = append(regs, x.own(e))
+			} else {
+				regs = append(regs, x.temp(t.Kind))
+			}
 		}
 		x.tuples[v] = regs
 	}
@@ -300,7 +390,7 @@ func (x *fn) tuple(v *ir.Value) []build.Reg {
 // operand returns v as a source operand: an immediate if v is a constant whose type has PTX
 // immediates, otherwise a register.
 func (x *fn) operand(v *ir.Value) build.Operand {
-	v = resolve(v)
+	v = x.held(v)
 	if (v.Op == ir.OpConst || v.Op == ir.OpUndef) && v.Type.Kind.Bits() >= 32 {
 		return immediate(v)
 	}

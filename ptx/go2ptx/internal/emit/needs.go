@@ -19,7 +19,7 @@ func (x *fn) findNeeds(order []*ir.Block) {
 	x.need = make([]bool, x.f.NumValues())
 	var work []*ir.Value
 	mark := func(v *ir.Value) {
-		if v = resolve(v); v.Op != ir.OpConst && v.Op != ir.OpUndef && !x.need[v.ID] {
+		if v = x.held(v); v.Op != ir.OpConst && v.Op != ir.OpUndef && !x.need[v.ID] {
 			x.need[v.ID] = true
 			work = append(work, v)
 		}
@@ -60,7 +60,7 @@ func (x *fn) reads(v *ir.Value, mark func(*ir.Value)) {
 			mark(c)
 			args = args[:len(args)-1]
 		}
-	case ir.OpCheck:
+	case ir.OpCheck, ir.OpSelect:
 		c, _ := strip(args[0])
 		mark(c)
 		args = args[1:]
