@@ -36,6 +36,9 @@ func TestUnrolledLoops(t *testing.T) {
 		"i := 0; for ; i < 6; i++ { x[i] = 1 }; x[i] = 2":                                                    7,
 		"v := float32(n); switch n { case 1: v = 5; case 2: v = 6; case 3: }; for i := range 4 { x[i] = v }": 4,
 		"for i := range 3 { if n > i { x[i] = 1 } else { x[i] = 2 } }":                                       6,
+		// The numbers of iterations of the inner loops are constant if the outer loops are unrolled.
+		"for s := 2; s <= 1024; s *= 2 { for d := s / 2; d > 0; d /= 2 { t.Sync(); x[d] = 1 } }":    55,
+		"for i := range 16 { for j := i; j < 16; j += 2 { if n > j { continue }; x[64*i+j] = 1 } }": 72,
 	} {
 		out := compileBody(t, "\t"+body)
 		if n := strings.Count(string(out.PTX), "st.global.f32"); n != stores {
@@ -50,18 +53,22 @@ func TestUnrolledLoops(t *testing.T) {
 // These loops are unrolled partially, or not at all.
 func TestLoopsThatRemain(t *testing.T) {
 	for body, want := range map[string]struct{ stores, checks int }{
-		"for i := range 129 { x[i] = 1 }":                                     {5, 0}, // 129 is divisible by 3 and 43
-		"for i := range 130 { x[i] = 1 }":                                     {26, 0},
-		"for i := range 1024 { x[i] = 1 }":                                    {32, 0},
-		"for i := t.ThreadX(); i < 1024; i += 256 { x[i] = 1 }":               {4, 0},
-		"for i := t.ThreadX(); i < 1024; i += t.BlockDimX() { x[i] = 1 }":     {4, 0},
-		"for i := t.ThreadX(); i < 1000; i += 10 { x[i] = 1 }":                {5, 0},
-		"for i := range n { x[i] = 1 }":                                       {5, 1},
-		"for i := range x { x[i] = 1 }":                                       {5, 0},
-		"for i := len(x) - 1; i >= 0; i-- { x[i] = 1 }":                       {5, 0},
-		"for i := t.GlobalX(); i < len(x); i += t.GridStrideX() { x[i] = 1 }": {5, 0},
-		"for i := int32(0); i < int32(n); i++ { x[i] = 1 }":                   {5, 1},
-		"for i := range n { if i == len(x)/2 { break }; x[i] = 1 }":           {5, 1},
+		"for i := range 129 { x[i] = 1 }":                                                       {5, 0}, // 129 is divisible by 3 and 43
+		"for i := range 130 { x[i] = 1 }":                                                       {26, 0},
+		"for i := range 1024 { x[i] = 1 }":                                                      {32, 0},
+		"for i := t.ThreadX(); i < 1024; i += 256 { x[i] = 1 }":                                 {4, 0},
+		"for i := t.ThreadX(); i < 1024; i += t.BlockDimX() { x[i] = 1 }":                       {4, 0},
+		"for i := t.ThreadX(); i < 1000; i += 10 { x[i] = 1 }":                                  {5, 0},
+		"for i := range n { x[i] = 1 }":                                                         {5, 1},
+		"for i := range x { x[i] = 1 }":                                                         {5, 0},
+		"for i := len(x) - 1; i >= 0; i-- { x[i] = 1 }":                                         {5, 0},
+		"for i := t.GlobalX(); i < len(x); i += t.GridStrideX() { x[i] = 1 }":                   {5, 0},
+		"for i := int32(0); i < int32(n); i++ { x[i] = 1 }":                                     {5, 1},
+		"for i := range n { if i == len(x)/2 { break }; x[i] = 1 }":                             {5, 1},
+		"for i := range 9 { for j := range n { x[j] = float32(i) } }":                           {5, 1},
+		"for i := range 17 { for j := i; j < 17; j++ { x[32*i+j] = 1 } }":                       {5, 0},
+		"for i := range 9 {\n\t//gpu:unroll 1\n\tfor j := range 3 { x[3*i+j] = float32(n) }\n}": {1, 0},
+		"for i := range 16 { for j := i; j < 128; j++ { t.Sync(); x[i+j] = float32(n * j) } }":  {1, 0},
 		// After the first store, an iteration cannot be repeated.
 		"for i := range n { x[i] = 1; if x[i+1] == 0 { break } }":                    {1, 2},
 		"for i := 0; i < 5; i += n { x[i] = 1 }":                                     {1, 1},

@@ -8,10 +8,12 @@ import (
 )
 
 // Limits of unrolling: how many iterations a loop may have, and how many values the copies may have
-// together. Loops that contain other loops have lower limits, because their overhead matters less.
+// together. Loops that contain other loops have lower limits, because their overhead matters less. A nest
+// is a loop whose inner loops have constant numbers of iterations in each of its iterations.
 const (
 	mostTrips, mostValues           = 128, 4096
 	mostOuterTrips, mostOuterValues = 8, 512
+	mostNestTrips, mostNestValues   = 16, 2048
 )
 
 // unroll replaces each loop whose number of iterations is constant and small with copies of its body.
@@ -136,10 +138,9 @@ func (u *unroller) trips() (int, bool) {
 		return 0, false
 	}
 	most, values := mostTrips, u.most
-	for _, b := range u.loop.Blocks {
-		if u.loops.Of[b.ID] != u.loop {
-			most, values = mostOuterTrips, min(values, mostOuterValues)
-		}
+	inner := u.inner()
+	if len(inner) > 0 {
+		most, values = mostNestTrips, min(values, mostOuterValues)
 	}
 	env := map[*ir.Value]int64{}
 	for _, v := range u.loop.Header.Values {
@@ -147,7 +148,7 @@ func (u *unroller) trips() (int, bool) {
 			env[v] = v.Args[entry].Aux
 		}
 	}
-	size := u.size(env)
+	size, nest := u.size(env), 0
 	for n := 0; n <= most && n*size <= values; n++ {
 		c, ok := u.eval(exit.Term.Cond, env, 0)
 		if !ok {
@@ -155,6 +156,15 @@ func (u *unroller) trips() (int, bool) {
 		}
 		if (c != 0) != (in == 0) {
 			return n, u.loop.Header.Unroll == 0 || n <= u.loop.Header.Unroll
+		}
+		for _, l := range inner {
+			if most == mostNestTrips {
+				if v, ok := u.copies(l, env); ok && nest+v <= mostNestValues {
+					nest += v
+				} else {
+					most = mostOuterTrips
+				}
+			}
 		}
 		next := map[*ir.Value]int64{}
 		for phi := range env {
@@ -165,6 +175,50 @@ func (u *unroller) trips() (int, bool) {
 			}
 		}
 		env = next
+	}
+	return 0, false
+}
+
+// inner returns the loops in the loop.
+func (u *unroller) inner() (list []*ir.Loop) {
+	for _, l := range u.loops.All {
+		if l != u.loop && u.loops.Contains(u.loop, l.Header) {
+			list = append(list, l)
+		}
+	}
+	return list
+}
+
+// copies returns how many values the copies of an inner loop have in the iteration with the given values.
+// It fails if the number of copies is not constant.
+func (u *unroller) copies(l *ir.Loop, env map[*ir.Value]int64) (values int, ok bool) {
+	in := unroller{f: u.f, loops: u.loops, loop: l}
+	entry, latch, ok := in.edges()
+	exit, stay, ok2 := in.exit()
+	if !ok || !ok2 || l.Header.Unroll > 0 {
+		return 0, false
+	}
+	env = maps.Clone(env)
+	at := entry
+	for n := 0; n <= mostTrips; n++ {
+		next := map[*ir.Value]int64{}
+		for _, v := range l.Header.Values {
+			if v.Op == ir.OpPhi {
+				if x, ok := u.eval(v.Args[at], env, 0); ok {
+					next[v] = x
+				}
+			}
+		}
+		maps.DeleteFunc(env, func(v *ir.Value, _ int64) bool { return u.loops.Contains(l, v.Block) })
+		maps.Copy(env, next)
+		c, ok := u.eval(exit.Term.Cond, env, 0)
+		if !ok {
+			return 0, false
+		}
+		if (c != 0) != (stay == 0) {
+			return values, true
+		}
+		values, at = values+in.size(env), latch
 	}
 	return 0, false
 }
