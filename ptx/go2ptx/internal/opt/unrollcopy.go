@@ -108,6 +108,10 @@ func (p *part) iteration(values map[*ir.Value]*ir.Value) *iteration {
 		for v := range p.checks {
 			drop[it.values[v]] = true
 		}
+		for v := range p.aligned {
+			w := it.values[v]
+			w.Args = w.Args[:len(w.Args)-1]
+		}
 	}
 	for _, b := range p.loop.Blocks {
 		c := it.blocks[b]
@@ -186,7 +190,7 @@ func (p *part) guard(before, guard *ir.Block, first map[*ir.Value]*ir.Value) *ir
 			}
 		}
 	}
-	var all *ir.Value
+	all := p.allAligned(before)
 	for _, t := range tests {
 		b := builder{p.f, before, p.loop.Header.Term.Pos}
 		cond, offset, limit := p.limit(&b, t)
@@ -200,6 +204,27 @@ func (p *part) guard(before, guard *ir.Block, first map[*ir.Value]*ir.Value) *ir
 			c = b.op(ir.OpAnd, ir.TBool, 0, all, c)
 		}
 		all = c
+	}
+	return all
+}
+
+// allAligned returns the condition that all vector accesses of the copies are aligned, or nil. It is computed in
+// block before.
+func (p *part) allAligned(before *ir.Block) (all *ir.Value) {
+	b := builder{p.f, before, p.loop.Header.Term.Pos}
+	var seen []*ir.Value
+	for _, block := range p.loop.Blocks {
+		for _, v := range block.Values {
+			c := p.aligned[v]
+			if c == nil || slices.Contains(seen, c) {
+				continue
+			}
+			if seen = append(seen, c); all == nil {
+				all = c
+			} else {
+				all = b.op(ir.OpAnd, ir.TBool, 0, all, c)
+			}
+		}
 	}
 	return all
 }

@@ -37,6 +37,9 @@ const (
 // where n-3*s is limited so that it does not overflow. If the number of iterations is known to be a
 // multiple of the number of copies, the second loop is omitted.
 //
+// If the alignment of vector accesses is the same in all iterations, but not known, the first loop requires
+// it. Its copies then need no other accesses for vectors that are not aligned.
+//
 // The loop may have other exits if these come before everything that writes memory. A copy then tests
 // its exit and, if the loop ends there, continues with the second loop, which repeats the tests. Threads
 // that execute a copy together may be others than those that execute an iteration together. Therefore
@@ -63,6 +66,9 @@ type part struct {
 	// checks contains the checks that cannot fail in the copies, because the first loop continues only
 	// if the checks of all copies will succeed.
 	checks map[*ir.Value]*test
+	// aligned contains the conditions of vector accesses that are the same in all iterations. The first
+	// loop requires them.
+	aligned map[*ir.Value]*ir.Value
 	// wide contains the extensions of counters that do not overflow in the copies, with their steps.
 	wide  map[*ir.Value]int64
 	times int
@@ -106,7 +112,8 @@ func findPart(f *ir.Func, seen map[*ir.Block]bool) *part {
 		if o == nil {
 			o = newOrder(f, dom)
 		}
-		p := &part{unroller: unroller{f: f, loops: loops, loop: l}, order: o, checks: map[*ir.Value]*test{}, wide: map[*ir.Value]int64{}}
+		p := &part{unroller: unroller{f: f, loops: loops, loop: l}, order: o, checks: map[*ir.Value]*test{},
+			aligned: map[*ir.Value]*ir.Value{}, wide: map[*ir.Value]int64{}}
 		if p.suitable() {
 			return p
 		}
@@ -136,6 +143,9 @@ func (p *part) size() int {
 	size := 0
 	for _, b := range p.loop.Blocks {
 		for _, v := range b.Values {
+			if c := alignmentOf(v); c != nil && p.invariant(c) {
+				p.aligned[v] = c
+			}
 			switch v.Op {
 			case ir.OpPhi, ir.OpExtract, ir.OpPin:
 			case ir.OpLoad, ir.OpLoadV:

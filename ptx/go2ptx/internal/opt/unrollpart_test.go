@@ -89,3 +89,79 @@ func iterations(t *testing.T, m *ir.Module, f *ir.Func, start, n int64) string {
 	}
 	return text.String()
 }
+
+// rowLoop builds a kernel that adds 4 bytes per iteration, from a row at an offset from the parameter, and
+// stores them, too.
+func rowLoop(m *ir.Module) *ir.Func {
+	b := irtest.Kernel(m, "k", ir.MPtr, ir.M64, ir.M64)
+	p, offset, n := b.Param(0), b.Param(1), b.Param(2)
+	row := b.Op(ir.OpPtrAdd, p.Type, p, offset)
+	head, body, end := b.Block(), b.Block(), b.Block()
+	b.B.Jump(head)
+	b.Set(head)
+	i, sum := b.Phi(head, ir.TI64), b.Phi(head, ir.TI32)
+	b.B.If(b.Cmp(ir.SLt, i, n), body, end)
+	b.Set(body)
+	q := b.Op(ir.OpPtrAdd, p.Type, row, i)
+	next := sum
+	var bytes []*ir.Value
+	for k := range int64(4) {
+		x := b.Load(ir.MS8, q, k)
+		next = b.Op(ir.OpAdd, ir.TI32, b.Op(ir.OpMul, ir.TI32, next, b.I32(3)), x)
+		bytes = append(bytes, x)
+	}
+	for k, x := range bytes {
+		b.Store(ir.MS8, q, 100+int64(k), x)
+	}
+	i.Args = []*ir.Value{b.I64(8), b.Op(ir.OpAdd, ir.TI64, i, b.I64(4))}
+	sum.Args = []*ir.Value{b.I32(0), next}
+	b.B.Jump(head)
+	b.Set(end)
+	b.Store(ir.M32, p, 0, sum)
+	b.B.Ret()
+	return b.F
+}
+
+// If a loop is unrolled partially, the copies must access vectors without a condition, and rows without
+// alignment are left to the other loop.
+func TestAlignmentInUnrolledLoops(t *testing.T) {
+	plain, m := &ir.Module{}, &ir.Module{}
+	want, f := rowLoop(plain), rowLoop(m)
+	if _, err := opt.Run(f, opt.Options{Verify: true}); err != nil {
+		t.Fatal(err)
+	}
+	var without, with int
+	for _, b := range f.Blocks {
+		for _, v := range b.Values {
+			switch {
+			case v.Op == ir.OpLoadV && len(v.Args) == 1, v.Op == ir.OpStoreV && len(v.Args) == 5:
+				without++
+			case v.Op == ir.OpLoadV, v.Op == ir.OpStoreV:
+				with++
+			}
+		}
+	}
+	if without != 8 || with != 2 {
+		t.Errorf("%d vectors without a condition and %d with one, want 8 and 2:\n%s", without, with, f)
+	}
+	for offset := range int64(9) {
+		for _, n := range []int64{0, 9, 24, 25, 28, 40, 60} {
+			if a, b := bytesAfter(t, plain, want, offset, n), bytesAfter(t, m, f, offset, n); a != b {
+				t.Fatalf("offset %d, %d bytes: %s, want %s\n%s", offset, n, b, a, f)
+			}
+		}
+	}
+}
+
+func bytesAfter(t *testing.T, m *ir.Module, f *ir.Func, offset, n int64) string {
+	t.Helper()
+	x := irtest.New(m)
+	p := x.Alloc(256)
+	for i := range int64(80) {
+		x.Memory[p+i] = byte(7*i + i*i)
+	}
+	if _, err := x.Call(f, []int64{p, offset, n}); err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprint(x.Memory[p : p+256])
+}

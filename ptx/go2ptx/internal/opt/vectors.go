@@ -217,3 +217,15 @@ func (j *joiner) vector(g *group, list []member, r *ir.Value) {
 	}
 	j.n++
 }
+
+// alignmentOf returns the condition of a vector access, or nil if the access is not a vector access or its
+// alignment is known.
+func alignmentOf(v *ir.Value) *ir.Value {
+	switch {
+	case v.Op == ir.OpLoadV && len(v.Args) == 2:
+		return v.Args[1]
+	case v.Op == ir.OpStoreV && len(v.Args) == v.N+2:
+		return v.Args[v.N+1]
+	}
+	return nil
+}
