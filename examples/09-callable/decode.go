@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/purecuda/cuda/driver"
@@ -50,10 +51,13 @@ func (c *comparison) decode(first []uint32, n int, temperature float32) ([][]uin
 }
 
 func upload(d *demo.Demo, w *weights) (*model, error) {
-	m := new(model)
-	if err := d.Kernels(ptx, map[string]**driver.Kernel{"project": &m.project, "attend": &m.attend, "choose": &m.choose}); err != nil {
+	project, err1 := ProjectIn(d.Context)
+	attend, err2 := AttendIn(d.Context)
+	choose, err3 := ChooseIn(d.Context)
+	if err := errors.Join(err1, err2, err3); err != nil {
 		return nil, err
 	}
+	m := &model{project: project, attend: attend, choose: choose}
 	for _, u := range []struct {
 		to   **driver.Buffer[float32]
 		from []float32

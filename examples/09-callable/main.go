@@ -7,16 +7,12 @@
 package main
 
 import (
-	_ "embed"
 	"fmt"
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/examples/internal/demo"
 	"github.com/purecuda/cuda/graph/callable"
 )
-
-//go:embed kernels.ptx
-var ptx []byte
 
 const rows = 64 // number of positions that fit in the caches
 
@@ -34,9 +30,11 @@ type choice struct {
 	logits *driver.HostBuffer[float32]
 }
 
-// model holds the kernels, and the weights in device memory.
+// model holds the kernels in kernels.go, and the weights in device memory.
 type model struct {
-	project, attend, choose *driver.Kernel
+	project                 Project
+	attend                  Attend
+	choose                  Choose
 	embedding, q, k, v, out *driver.Buffer[float32]
 }
 
@@ -51,23 +49,17 @@ func (m *model) forward(t *callable.Trace[step]) (choice, error) {
 	var cache [3]*driver.Buffer[float32] // these buffers keep their contents from call to call
 	for i, w := range []*driver.Buffer[float32]{m.q, m.k, m.v} {
 		cache[i] = callable.Scratch[float32](t, batch*rows*width)
-		t.Launch(m.project, perSequence(batch), cache[i], w, m.embedding, tokens, position, uint32(rows))
+		t.Try(m.project.Op(m.project.Grid(batch*width), cache[i], w, m.embedding, tokens, position))
 	}
 	mean := callable.Scratch[float32](t, batch*width)
-	t.Launch(m.attend, perSequence(batch), mean, cache[0], cache[1], cache[2], position, uint32(rows), sharpness(temperature))
+	t.Try(m.attend.Op(m.attend.Grid(batch*width), mean, cache[0], cache[1], cache[2], position, sharpness(temperature)))
 	next := callable.Scratch[uint32](t, batch)
 	logits := callable.Scratch[float32](t, batch*width)
-	t.Launch(m.choose, perSequence(batch), next, logits, m.out, mean)
+	t.Try(m.choose.Op(m.choose.Grid(batch*width), next, logits, m.out, mean))
 	if err := t.Err(); err != nil { // stop here after an error, because Result needs valid memory
 		return choice{}, err
 	}
 	return choice{callable.Result(t, next), callable.Result(t, logits)}, nil
-}
-
-// perSequence returns a configuration with one block for each sequence and one thread for each
-// element of its vector.
-func perSequence(batch int) driver.LaunchConfig {
-	return driver.LaunchConfig{Grid: driver.D1(batch), Block: driver.D1(width)}
 }
 
 func main() { demo.Main("09-callable", run) }

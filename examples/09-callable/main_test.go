@@ -3,6 +3,7 @@ package main
 import (
 	"testing"
 
+	"github.com/purecuda/cuda/driver/cudatest"
 	"github.com/purecuda/cuda/examples/internal/demotest"
 )
 
@@ -11,6 +12,8 @@ func TestExample(t *testing.T) {
 		"48 calls, 2 runs of the function, 1 graphs, 1 updates", "60 calls, 3 runs of the function, 2 graphs, 1 updates",
 		"2688 logits agree")
 }
+
+func TestKernelsAreUpToDate(t *testing.T) { cudatest.CheckKernels(t) }
 
 // The reference must depend on earlier tokens. Otherwise it could not detect an error in
 // attention.

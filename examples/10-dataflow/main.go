@@ -4,16 +4,12 @@
 package main
 
 import (
-	_ "embed"
 	"errors"
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/examples/internal/demo"
 	"github.com/purecuda/cuda/graph/dataflow"
 )
-
-//go:embed kernels.ptx
-var ptx []byte
 
 const (
 	parts    = 4
@@ -25,13 +21,17 @@ func main() { demo.Main("10-dataflow", run) }
 // example holds an input and an output buffer, both divided into parts.
 type example struct {
 	*demo.Demo
-	scale, add *driver.Kernel
-	in, out    *driver.Buffer[float32]
+	scale   Scale // the kernels are in kernels.go
+	add     Add
+	in, out *driver.Buffer[float32]
 }
 
 func run(d *demo.Demo) (err error) {
 	e := &example{Demo: d}
-	if err := d.Kernels(ptx, map[string]**driver.Kernel{"scale": &e.scale, "add": &e.add}); err != nil {
+	if e.scale, err = ScaleIn(d.Context); err != nil {
+		return err
+	}
+	if e.add, err = AddIn(d.Context); err != nil {
 		return err
 	}
 	for _, b := range []**driver.Buffer[float32]{&e.in, &e.out} {
@@ -46,18 +46,16 @@ func part(b *driver.Buffer[float32], i int) driver.View[float32] {
 	return b.View(i*elements, (i+1)*elements)
 }
 
-// program lists the work: fill and scale each part, and then add the parts in pairs. In, Out
-// and InOut declare whether the kernel reads or writes an argument.
+// program lists the work: fill and scale each part, and then add the parts in pairs. The operations
+// of a kernel know which arguments it only reads, because go2ptx found that out.
 func (e *example) program() ([]driver.Op, error) {
 	var p list
-	cfg, n := demo.PerElement(elements), uint32(elements)
 	for i := range parts {
 		p.add(driver.Fill[float32](part(e.in, i), float32(i+1)))
-		p.add(e.scale.Prepare(cfg, driver.Out(part(e.out, i)), driver.In(part(e.in, i)), float32(10), n))
+		p.add(e.scale.Op(e.scale.Grid(elements), part(e.out, i), part(e.in, i), 10))
 	}
 	for _, pair := range [][2]int{{0, 1}, {2, 3}, {0, 2}} {
-		sum := part(e.out, pair[0])
-		p.add(e.add.Prepare(cfg, driver.InOut(sum), driver.In(sum), driver.In(part(e.out, pair[1])), n))
+		p.add(e.add.Op(e.add.Grid(elements), part(e.out, pair[0]), part(e.out, pair[1])))
 	}
 	return p.ops, p.err
 }

@@ -6,14 +6,10 @@ package main
 
 import (
 	"context"
-	_ "embed"
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/examples/internal/demo"
 )
-
-//go:embed kernels.ptx
-var ptx []byte
 
 const elements = 10_000
 
@@ -22,13 +18,17 @@ func main() { demo.Main("11-memory", run) }
 // example computes 2*3 + 1 with temporary memory for the two terms.
 type example struct {
 	*demo.Demo
-	scale, add *driver.Kernel
-	out        *driver.Buffer[float32]
+	scale Scale // the kernels are in kernels.go
+	add   Add
+	out   *driver.Buffer[float32]
 }
 
 func run(d *demo.Demo) (err error) {
 	e := &example{Demo: d}
-	if err := d.Kernels(ptx, map[string]**driver.Kernel{"scale": &e.scale, "add": &e.add}); err != nil {
+	if e.scale, err = ScaleIn(d.Context); err != nil {
+		return err
+	}
+	if e.add, err = AddIn(d.Context); err != nil {
 		return err
 	}
 	if e.out, err = demo.Memory[float32](d, elements, 0); err != nil {
@@ -44,7 +44,6 @@ func run(d *demo.Demo) (err error) {
 
 // program returns the operations. The buffers a and b are their temporary memory.
 func (e *example) program(a, b *driver.Buffer[float32]) ([]driver.Op, error) {
-	cfg, n := demo.PerElement(elements), uint32(elements)
 	two, err := driver.Fill(a, float32(2))
 	if err != nil {
 		return nil, err
@@ -53,11 +52,11 @@ func (e *example) program(a, b *driver.Buffer[float32]) ([]driver.Op, error) {
 	if err != nil {
 		return nil, err
 	}
-	scale, err := e.scale.Prepare(cfg, a, a, float32(3), n)
+	scale, err := e.scale.Op(e.scale.Grid(elements), a, 3)
 	if err != nil {
 		return nil, err
 	}
-	add, err := e.add.Prepare(cfg, e.out, a, b, n)
+	add, err := e.add.Op(e.add.Grid(elements), e.out, a, b)
 	return []driver.Op{two, one, scale, add}, err
 }
 

@@ -5,7 +5,6 @@
 package main
 
 import (
-	_ "embed"
 	"errors"
 	"fmt"
 	"time"
@@ -13,9 +12,6 @@ import (
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/examples/internal/demo"
 )
-
-//go:embed kernels.ptx
-var ptx []byte
 
 func main() { demo.Main("12-pipeline", run) }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/purecuda/cuda/driver/cudatest"
 	"github.com/purecuda/cuda/examples/internal/demo"
 	"github.com/purecuda/cuda/examples/internal/demotest"
 	"github.com/purecuda/cuda/internal/gputest"
@@ -13,6 +14,8 @@ import (
 func TestExample(t *testing.T) {
 	demotest.Run(t, run, " chunks of ", "one after the other: all ", "pipelined: all ")
 }
+
+func TestKernelsAreUpToDate(t *testing.T) { cudatest.CheckKernels(t) }
 
 // A GPU overlaps copies and kernels, so the pipeline must be faster than serial work.
 func TestThePipelineIsFaster(t *testing.T) {

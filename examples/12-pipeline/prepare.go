@@ -60,13 +60,12 @@ func (e *example) memory() (err error) {
 
 // operations creates the operations once, to be enqueued any number of times.
 func (e *example) operations() error {
-	var step *driver.Kernel
-	if err := e.Kernels(ptx, map[string]**driver.Kernel{"step": &step}); err != nil {
+	step, err := StepIn(e.Context) // the kernel in kernels.go
+	if err != nil {
 		return err
 	}
 	for slot := range e.step {
-		var err error
-		if e.step[slot], err = step.Prepare(demo.PerElement(e.chunk), e.out[slot], e.in[slot], uint32(e.chunk), e.rounds); err != nil {
+		if e.step[slot], err = step.Op(step.Grid(e.chunk), e.out[slot], e.in[slot], e.rounds); err != nil {
 			return err
 		}
 	}
@@ -116,7 +115,7 @@ func (e *example) wait() error {
 func (e *example) check() error {
 	factor, sum := uint32(1), uint32(0)
 	for range e.rounds {
-		factor, sum = factor*1664525, sum*1664525+1013904223
+		factor, sum = factor*multiplier, sum*multiplier+increment
 	}
 	for i, got := range e.result.Slice() {
 		if want := uint32(i)*factor + sum; got != want {

@@ -18,7 +18,7 @@ type config struct {
 	epsilon    float64 // avoids a division by zero in the norms
 }
 
-// threads is the block size of the kernel attend.
+// threads is the number of threads in a block of the kernel attend.
 const threads = 256
 
 // small is the default shape on the emulator, and launchBound is the default on a GPU. With

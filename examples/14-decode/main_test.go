@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/purecuda/cuda/driver/cudatest"
 	"github.com/purecuda/cuda/examples/internal/demo"
 	"github.com/purecuda/cuda/examples/internal/demotest"
 	"github.com/purecuda/cuda/internal/gputest"
@@ -17,6 +18,8 @@ func TestExample(t *testing.T) {
 	demotest.Run(t, example.run, "32 kernels and a copy for each token, 8 tokens: [1 2 3 ",
 		"768 logits of 8 tokens agree", "every token", "after every 16 tokens", "by replays have the same tokens")
 }
+
+func TestKernelsAreUpToDate(t *testing.T) { cudatest.CheckKernels(t) }
 
 func TestMostLikelyToken(t *testing.T) {
 	o := example

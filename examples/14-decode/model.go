@@ -1,15 +1,12 @@
 package main
 
 import (
-	_ "embed"
+	"errors"
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/examples/internal/demo"
 	"github.com/purecuda/cuda/ptx/kernels"
 )
-
-//go:embed kernels.ptx
-var ptx []byte
 
 type vector = *driver.Buffer[float32]
 
@@ -19,7 +16,11 @@ type model struct {
 	*weights
 	options
 
-	append, attend, perturb, advance *driver.Kernel
+	// The kernels in kernels.go.
+	extend  Extend
+	attend  Attend
+	perturb Perturb
+	advance Advance
 
 	token    *driver.Buffer[int64]     // the input of a step; the step replaces it with the next token
 	position *driver.Buffer[int32]     // position of that token
@@ -38,9 +39,7 @@ type model struct {
 // closes everything.
 func newModel(d *demo.Demo, w *weights, o options) (*model, error) {
 	m := &model{Demo: d, weights: w, options: o}
-	if err := d.Kernels(ptx, map[string]**driver.Kernel{
-		"append": &m.append, "attend": &m.attend, "perturb": &m.perturb, "advance": &m.advance,
-	}); err != nil {
+	if err := m.kernels(); err != nil {
 		return nil, err
 	}
 	if err := m.allocate(); err != nil {
@@ -50,6 +49,15 @@ func newModel(d *demo.Demo, w *weights, o options) (*model, error) {
 		return nil, err
 	}
 	return m, m.prepare()
+}
+
+func (m *model) kernels() error {
+	var errs [4]error
+	m.extend, errs[0] = ExtendIn(m.Context)
+	m.attend, errs[1] = AttendIn(m.Context)
+	m.perturb, errs[2] = PerturbIn(m.Context)
+	m.advance, errs[3] = AdvanceIn(m.Context)
+	return errors.Join(errs[:]...)
 }
 
 func (m *model) allocate() (err error) {

@@ -119,6 +119,7 @@ func noise(seed uint32, position, i int) float64 {
 	return -math.Log(-math.Log((float64(bits>>9) + 0.5) / (1 << 23)))
 }
 
+// mix spreads each bit over the number. The kernel perturb calls the same function.
 func mix(h uint32) uint32 {
 	h = (h ^ h>>16) * 0x85ebca6b
 	h = (h ^ h>>13) * 0xc2b2ae35

@@ -21,10 +21,6 @@ func (s *step) do(op driver.Op, err error) {
 	s.ops = append(s.ops, op)
 }
 
-func (s *step) launch(k *driver.Kernel, cfg driver.LaunchConfig, args ...any) {
-	s.do(k.Prepare(cfg, args...))
-}
-
 type array interface {
 	driver.MemoryOf[float32]
 	Len() int
@@ -82,11 +78,9 @@ func (s *step) attention(w memory) {
 	s.norm(w.attentionNorm)
 	s.multiply(s.projected, w.projections, s.normed)
 	s.do(kernels.Rope(heads, heads, s.position, s.frequencies, kernels.Halves))
-	s.launch(s.append, demo.PerElement(keys), driver.InOut(w.keys), driver.InOut(w.values),
-		driver.In(key), driver.In(value), driver.In(s.position), uint32(keys))
-	s.launch(s.attend, driver.LaunchConfig{Grid: driver.D1(s.heads), Block: driver.D1(threads)},
-		driver.Out(s.mean), driver.In(query), driver.In(w.keys), driver.In(w.values), driver.In(s.position),
-		uint32(d), uint32(keys), uint32(s.heads/s.pairs), float32(1/math.Sqrt(float64(d))))
+	s.do(s.extend.Op(s.extend.Grid(keys), w.keys, w.values, key, value, s.position))
+	s.do(s.attend.Op(s.attend.Grid(s.heads*threads), s.mean, query, w.keys, w.values, s.position,
+		uint32(d), uint32(keys), uint32(s.heads/s.pairs), float32(1/math.Sqrt(float64(d)))))
 	s.multiply(s.back, w.output, s.mean)
 	s.do(kernels.Add(s.x, s.x, s.back))
 }
@@ -108,10 +102,8 @@ func (s *step) choose() {
 	from := s.logits
 	if s.temperature > 0 {
 		from = s.scores
-		s.launch(s.perturb, demo.PerElement(s.vocabulary), driver.Out(s.scores), driver.In(s.logits), driver.In(s.position),
-			uint32(s.vocabulary), uint32(s.seed), float32(1/s.temperature))
+		s.do(s.perturb.Op(s.perturb.Grid(s.vocabulary), s.scores, s.logits, s.position, uint32(s.seed), float32(1/s.temperature)))
 	}
 	s.do(kernels.Argmax(s.token, from, s.work))
-	s.launch(s.advance, driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(1)},
-		driver.InOut(s.sequence), driver.InOut(s.token), driver.InOut(s.position), int32(len(s.prompt)))
+	s.do(s.advance.Op(s.advance.Grid(1), s.sequence, s.token, s.position, int32(len(s.prompt))))
 }
