@@ -306,7 +306,7 @@ func (e *Emulator) Leaks() []Leak {
 func (e *Emulator) leaks() []Leak {
 	leaks := slices.Clone(e.reclaimed)
 	for h, object := range e.handles {
-		if kind := leakKind(object); kind != "" && !isLeak(object) {
+		if kind := leakKind(object); kind != "" && !onFaultyDevice(object) {
 			leaks = append(leaks, Leak{Kind: kind, Handle: h, At: e.madeAt[h].String()})
 		}
 	}
@@ -332,9 +332,9 @@ func (e *Emulator) leaks() []Leak {
 	return leaks
 }
 
-// isLeak reports whether an object belongs to a device with a fault. A driver releases such objects
-// only when the process ends.
-func isLeak(object any) bool {
+// onFaultyDevice reports whether an object belongs to a device with a fault. Such an object is not a
+// leak, because a driver releases it only when the process ends.
+func onFaultyDevice(object any) bool {
 	o, ok := object.(owned)
 	return ok && o.owner().dev.fault != success
 }
