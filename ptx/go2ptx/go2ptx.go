@@ -90,7 +90,9 @@ type Output struct {
 	PTX     []byte
 	Go      []byte // the launchers, if Config.PTXFile is set
 	Kernels []Kernel
-	Hash    string // hash of the options and of all source that the kernels use
+	// Hash is a hash of the options and of all source that the kernels use. It does not change with
+	// the compiler: a cache that outlives the program must also use the version of this module.
+	Hash    string
 	Remarks []Remark
 	// Linked names the PTX files that define functions declared with gpu.Extern. They must be
 	// linked with the PTX.
@@ -162,7 +164,7 @@ func Compile(cfg Config) (*Output, error) {
 	return out, nil
 }
 
-// Hash returns Output.Hash without compiling.
+// Hash returns [Output].Hash without compiling.
 func Hash(cfg Config) (string, error) {
 	p, err := load(cfg)
 	if err != nil {
@@ -193,13 +195,10 @@ func (p Package) sources() source.Sources {
 	return s
 }
 
-// revision must be incremented if the compiler's output changes for the same source.
-const revision = 1
-
 func hashOf(p *source.Program, cfg Config) string {
 	h, of := sha256.New(), p.Fingerprint()
 	h.Write(of[:])
-	fmt.Fprintf(h, "%d %q %v %v %v %v", revision, cfg.Target, cfg.NoFMA, cfg.NoBounds, cfg.Trap, cfg.Lines)
+	fmt.Fprintf(h, "%q %v %v %v %v", cfg.Target, cfg.NoFMA, cfg.NoBounds, cfg.Trap, cfg.Lines)
 	return hex.EncodeToString(h.Sum(nil))[:32]
 }
 
