@@ -21,6 +21,8 @@ except ImportError:
     cupy = None
 
 torch.backends.cuda.matmul.allow_tf32 = False
+torch.backends.cudnn.allow_tf32 = False
+torch.backends.cudnn.benchmark = True
 
 
 def measure(call):
@@ -138,6 +140,32 @@ def fft(m):
         yield "cupy", lambda: cupyx.scipy.fft.fft(a, axis=1, plan=plan, overwrite_x=True)
 
 
+def conv(m):
+    n, c, k, g, height, width, down, across, stride, padding, dilation = (int(v) for v in m.groups()[1:])
+    dtype = torch.float16 if m[1] == "f16" else torch.float32
+    image, size, call = (height, width), (down, across), torch.nn.functional.conv2d
+    if height == 1:
+        image, size, call = (width,), (across,), torch.nn.functional.conv1d
+    x = torch.randn(n, c, *image, device="cuda").to(dtype)
+    w = torch.randn(k, c // g, *size, device="cuda").to(dtype)
+    yield "torch", lambda: call(x, w, stride=stride, padding=padding, dilation=dilation, groups=g)
+
+
+def product_of_norm(m):
+    """Multiplies several matrices in turn, as algobench does."""
+    rows, cols = int(m[1]), int(m[2])
+    turns = min(max(2**28 // (2 * rows * cols), 1), 8)
+    a = [torch.ones(rows, cols, dtype=torch.float16, device="cuda") for _ in range(turns)]
+    x = torch.ones(cols, dtype=torch.float16, device="cuda")
+    at = 0
+
+    def call():
+        nonlocal at
+        at = (at + 1) % turns
+        torch.mv(a[at], torch.nn.functional.rms_norm(x, (cols,), x, 1e-6))
+    yield "torch", call
+
+
 KINDS = [
     (r"sum (\w+) 2\^(\d+)$", sums),
     (r"sort pairs f32 i64 2\^(\d+)$", pairs),
@@ -148,6 +176,8 @@ KINDS = [
     (r"normal f32 2\^(\d+)$", normal),
     (r"gemm f32 (\d+)(?: x (\d+) x (\d+))?$", gemm),
     (r"fft 2\^(\d+) of 2\^(\d+)$", fft),
+    (r"gemv of norm f16 (\d+) x (\d+)$", product_of_norm),
+    (r"conv (f\d+) n(\d+) c(\d+) k(\d+) g(\d+) (\d+)x(\d+) filter (\d+)x(\d+) s(\d+) p(\d+) d(\d+)$", conv),
 ]
 
 
@@ -199,7 +229,7 @@ def main():
         others = {k: statistics.median(v) for k, v in theirs.get(name, {}).items()}
         text = ", ".join(f"{k} {v:.1f}" for k, v in others.items())
         ratio = f"{min(others.values()) / mine:.2f}" if others else ""
-        m = re.match(r"gemv i(\d) f16 (\d+) x (\d+)$", name)
+        m = re.match(r"gemv (?:of norm )?i(\d) f16 (\d+) x (\d+)$", name)
         if m:
             rate = int(m[2]) * int(m[3]) * (int(m[1]) / 8 + 2 / 128) / mine / 1000
             text, ratio = f"{rate:.0f} GB/s", f"{rate / args.peak:.2f} of the peak"

@@ -1,6 +1,6 @@
 // Package kernels provides kernels that graph programs often need, such as fills, casts,
-// strided copies, elementwise arithmetic, reductions, softmax, norms and matrix-vector
-// products. They are embedded as PTX, and a program contains only the families that it
+// strided copies, elementwise arithmetic, reductions, softmax, norms, matrix-vector
+// products and convolutions. They are embedded as PTX, and a program contains only the families that it
 // uses. They run on every device of compute capability 5.2 or later, with drivers for
 // CUDA 11.4 or later.
 //
@@ -18,8 +18,9 @@
 // functions do arithmetic. [GELU], [SiLU], [Exp] and others apply a function to each
 // element. [Sum], [Max], [Min] and [Argmax] reduce arrays, and [SumRows] and similar
 // functions reduce the rows of a [Matrix]. [Softmax], [RMSNorm] and [LayerNorm] process
-// rows, and [Rope] processes [Heads]. [Gemv] and [GemvQuantized] multiply a matrix by a vector, and
-// [Gemm] by a matrix. [InclusiveSum]
+// rows, and [Rope] processes [Heads]. [Gemv] and [GemvQuantized] multiply a matrix by a vector,
+// [GemvRMSNorm] and [GemvQuantizedRMSNorm] by a vector that they normalize, and [Gemm] by a matrix. [Conv1D] and
+// [Conv2D] compute convolutions. [InclusiveSum]
 // and [ExclusiveSum] compute prefix sums, and [Sort] and [SortPairs] sort. [TopK] finds the largest elements of rows. [FFT] transforms rows. [Histogram] counts
 // values. [RandomBits], [RandomUniform] and [RandomNormal] compute random numbers. [SetCond]
 // and [SetCondWhen] set the condition of a conditional node to a computed value.
@@ -53,8 +54,8 @@
 // # Reusing an operation
 //
 // Each function accepts, as its last argument, an operation that is no longer needed. If that
-// operation launches the same kernel in the same context, the function sets its operands, numbers
-// and grid, and returns it. Otherwise, or if the argument is nil, the function creates a new
+// operation launches the same kernel in the same context, and the same operands are nil, the function
+// sets its operands, numbers and grid, and returns it. Otherwise, or if the argument is nil, the function creates a new
 // operation. A loop therefore needs one variable, and allocates nothing after its first iteration:
 //
 //	var op *driver.Launch

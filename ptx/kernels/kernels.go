@@ -8,6 +8,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/ptx/kernels/internal"
+	"github.com/purecuda/cuda/ptx/kernels/internal/conv"
 )
 
 // source loads the code of one embedded PTX file into a context, at most once for each context. The
@@ -51,7 +52,7 @@ func (m *maker) prepare(cfg *driver.LaunchConfig, args ...arg) (*driver.Launch, 
 	if err != nil {
 		return nil, err
 	}
-	if l := m.again; l != nil && l.Context() == m.context && m.kernel.is(l.Kernel().Name()) {
+	if l := m.again; l != nil && l.Context() == m.context && m.kernel.is(l.Kernel().Name()) && sameNulls(l, args) {
 		// Compare the kernels too, because a program may have its own kernel with that
 		// name.
 		if k, err := code.Kernel(l.Kernel().Name()); err == nil && k == l.Kernel() {
@@ -67,6 +68,19 @@ func (m *maker) prepare(cfg *driver.LaunchConfig, args ...arg) (*driver.Launch, 
 		values[i] = args[i].value()
 	}
 	return k.Prepare(*cfg, values...)
+}
+
+// sameNulls reports whether absent operands of a launch are absent again. An argument that was a null
+// pointer declares no access, and change could not declare one without an allocation.
+func sameNulls(l *driver.Launch, args []arg) bool {
+	values := unsafe.Slice(l.Block().Node.KernelParams, len(args))
+	for i := range args {
+		null := *(*uint64)(values[i]) == 0
+		if a := &args[i]; (a.mem != nil && null && a.mem.n > 0) || (a.isNull() && !null) {
+			return false
+		}
+	}
+	return true
 }
 
 // change sets the configuration and arguments of a launch. It does not allocate if the
@@ -104,13 +118,14 @@ func (m *maker) elementwise(n, each uint64, args ...arg) (*driver.Launch, error)
 // pack returns the number of elements of a given size in one 16-byte access.
 func pack(size uintptr) uint64 { return uint64(16 / size) }
 
-// arg is an argument of a kernel: memory, a number or a Strided.
+// arg is an argument of a kernel: memory, a number, a Strided or the shape of a convolution.
 type arg struct {
 	mem  *operand
 	mode driver.AccessMode // how the kernel accesses mem
 	kind elementType       // type of a number; noType for a null pointer
 	bits uint64            // bits of the number
 	copy *Strided
+	conv *conv.Shape
 }
 
 func in(o *operand) arg    { return arg{mem: o, mode: driver.Reads} }
@@ -127,6 +142,10 @@ func u64(n uint64) arg  { return arg{kind: typeU64, bits: n} }
 func u32(n uint32) arg  { return number(n) }
 func f32(v float32) arg { return number(v) }
 
+func (a *arg) isNull() bool {
+	return a.mem == nil && a.copy == nil && a.conv == nil && a.kind == noType
+}
+
 // as returns the number that the argument holds, which must have type T.
 func as[T Element](a *arg) T { return *(*T)(unsafe.Pointer(&a.bits)) }
 
@@ -136,6 +155,8 @@ func (a *arg) set(l *driver.Launch, i int) error {
 		return driver.SetArg(l, i, a.mem.mem)
 	case a.copy != nil:
 		return driver.SetArg(l, i, *a.copy)
+	case a.conv != nil:
+		return driver.SetArg(l, i, *a.conv)
 	}
 	switch a.kind {
 	case typeU64:
@@ -173,6 +194,8 @@ func (a *arg) value() any {
 		return declared(a.mem.mem, a.mode)
 	case a.copy != nil:
 		return *a.copy
+	case a.conv != nil:
+		return *a.conv
 	}
 	switch a.kind {
 	case typeU64:

@@ -29,58 +29,87 @@ type Quantized[T NetFloat] struct {
 // The products of 32 columns are added before they are multiplied by the scale. The sums are computed
 // in float32, in an order that depends only on the shape and the device.
 //
-// Arguments: 0 y, 1 the integers, 2 the scales, 3 x, and four more, which must not be changed. It reads
+// Arguments: 0 y, 1 the integers, 2 the scales, 3 x, and seven more, which must not be changed. It reads
 // all but y, which it writes.
 func GemvQuantized[T NetFloat](y driver.MemoryOf[T], a Quantized[T], x driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
-	l, err := gemvQuantized(operandOf("y", y), operandOf("a.Mem", a.Mem), operandOf("a.Scales", a.Scales), operandOf("x", x),
-		quantizedShape{a.Rows, a.Cols, a.Bits, a.Group}, typeName[T](), reused(again))
+	l, err := gemvQuantized(y, a, x, operand{none: true}, 0, 0, reused(again))
 	if err != nil {
 		return nil, opError("gemv quantized", err)
 	}
 	return l, nil
 }
 
-type quantizedShape struct{ rows, cols, bits, group int }
+// GemvQuantizedRMSNorm is like GemvQuantized for the [RMSNorm] of x. It returns the operation that
+// computes y = a · (x / sqrt(mean(x²) + eps) · weight) with one kernel. weight has one element per column,
+// and nil means ones. The normalized vector is not rounded to T.
+//
+// Arguments: 0 to 3 as with GemvQuantized, 8 weight, 9 eps (float32). Do not change the others. It reads
+// all but y, which it writes.
+func GemvQuantizedRMSNorm[T NetFloat](y driver.MemoryOf[T], a Quantized[T], x, weight driver.MemoryOf[T], eps float32, again ...*driver.Launch) (*driver.Launch, error) {
+	l, err := gemvQuantized(y, a, x, perColumn("weight", weight, a.Cols), eps, 1, reused(again))
+	if err != nil {
+		return nil, opError("gemv quantized of RMS norm", err)
+	}
+	return l, nil
+}
 
-func gemvQuantized(y, a, scales, x operand, s quantizedShape, name string, again *driver.Launch) (*driver.Launch, error) {
-	if err := usable(y, a, scales, x); err != nil {
-		return nil, err
+// gemvQuantized returns the operation of GemvQuantized or, if normed is 1, of GemvQuantizedRMSNorm.
+func gemvQuantized[T NetFloat](y driver.MemoryOf[T], a Quantized[T], x driver.MemoryOf[T], weight operand, eps float32, normed uint32, again *driver.Launch) (*driver.Launch, error) {
+	q := quantizedProduct{
+		operandOf("y", y), operandOf("a.Mem", a.Mem), operandOf("a.Scales", a.Scales), operandOf("x", x), weight,
+		a.Rows, a.Cols, a.Bits, a.Group, eps, normed,
+	}
+	return q.prepare(typeName[T](), again)
+}
+
+type quantizedProduct struct {
+	y, a, scales, x, weight operand
+	rows, cols, bits, group int
+	eps                     float32
+	normed                  uint32
+}
+
+// check checks the operands, and replaces a group of 0.
+func (s *quantizedProduct) check() error {
+	y, a, scales, x := &s.y, &s.a, &s.scales, &s.x
+	if err := usable(*y, *a, *scales, *x, s.weight); err != nil {
+		return err
 	}
 	if s.group == 0 {
 		s.group = s.cols
 	}
-	kernel := kernelName{"gemv_i4_", name}
-	if s.bits == 8 {
-		kernel[0] = "gemv_i8_"
-	}
 	switch {
 	case s.bits != 4 && s.bits != 8:
-		return nil, invalid("integers of %d bits; possible are 4 and 8", s.bits)
+		return invalid("integers of %d bits; possible are 4 and 8", s.bits)
 	case s.rows < 0 || s.cols < 0 || s.rows >= 1<<31 || s.cols >= 1<<31:
-		return nil, invalid("a has %d rows and %d columns", s.rows, s.cols)
+		return invalid("a has %d rows and %d columns", s.rows, s.cols)
 	case s.cols%quantized.Chunk != 0:
-		return nil, invalid("a has %d columns, which is not a multiple of %d", s.cols, quantized.Chunk)
+		return invalid("a has %d columns, which is not a multiple of %d", s.cols, quantized.Chunk)
 	case s.cols > 0 && (s.group <= 0 || s.group%quantized.Chunk != 0 || s.cols%s.group != 0):
-		return nil, invalid("groups of %d columns; a group is a multiple of %d that divides the %d columns", s.group, quantized.Chunk, s.cols)
+		return invalid("groups of %d columns; a group is a multiple of %d that divides the %d columns", s.group, quantized.Chunk, s.cols)
 	case a.addr%16 != 0:
-		return nil, invalid("a.Mem begins at %#x, which is not a multiple of 16 bytes", a.addr)
+		return invalid("a.Mem begins at %#x, which is not a multiple of 16 bytes", a.addr)
 	case y.n != uint64(s.rows) || x.n != uint64(s.cols):
-		return nil, invalid("y has %d elements and x %d, but a has %d rows and %d columns", y.n, x.n, s.rows, s.cols)
+		return invalid("y has %d elements and x %d, but a has %d rows and %d columns", y.n, x.n, s.rows, s.cols)
 	}
 	groups := uint64(0)
 	if s.cols > 0 {
 		groups = uint64(s.cols / s.group)
 	}
 	if need := uint64(s.rows) * uint64(s.cols) / 8 * uint64(s.bits); a.n < need {
-		return nil, invalid("a.Mem has %d bytes, but %d are needed", a.n, need)
+		return invalid("a.Mem has %d bytes, but %d are needed", a.n, need)
 	}
 	if need := uint64(s.rows) * groups; scales.n < need {
-		return nil, invalid("a.Scales has %d elements, but %d are needed", scales.n, need)
+		return invalid("a.Scales has %d elements, but %d are needed", scales.n, need)
 	}
-	if err := apart(y, a, scales, x); err != nil {
+	return apart(*y, *a, *scales, *x, s.weight)
+}
+
+func (s *quantizedProduct) prepare(element string, again *driver.Launch) (*driver.Launch, error) {
+	if err := s.check(); err != nil {
 		return nil, err
 	}
-	n, err := multiprocessors(y.mem.Context())
+	n, err := multiprocessors(s.y.mem.Context())
 	if err != nil {
 		return nil, err
 	}
@@ -89,9 +118,15 @@ func gemvQuantized(y, a, scales, x operand, s quantizedShape, name string, again
 	log := bits.Len64(split) - 1
 	each := uint64(quantized.Warps*quantized.Rows) >> log
 	cfg := driver.LaunchConfig{Grid: driver.D1(int(max((uint64(s.rows)+each-1)/each, 1))), Block: driver.D1(quantized.Threads)}
+	cols := s.cols
 	if s.rows == 0 { // the launch has one block, which must not read
-		s.cols = 0
+		cols = 0
 	}
-	m := maker{quantizedSource, y.mem.Context(), kernel, again}
-	return m.prepare(&cfg, out(&y), in(&a), in(&scales), in(&x), u32(uint32(s.rows)), u32(uint32(s.cols)), u32(uint32(max(s.group/quantized.Chunk, 1))), u32(uint32(log)))
+	kernel := kernelName{"gemv_i4_", element}
+	if s.bits == 8 {
+		kernel[0] = "gemv_i8_"
+	}
+	m := maker{quantizedSource, s.y.mem.Context(), kernel, again}
+	return m.prepare(&cfg, out(&s.y), in(&s.a), in(&s.scales), in(&s.x), u32(uint32(s.rows)), u32(uint32(cols)), u32(uint32(max(s.group/quantized.Chunk, 1))), u32(uint32(log)),
+		optional(&s.weight), f32(s.eps), u32(s.normed))
 }

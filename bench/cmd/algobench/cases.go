@@ -183,6 +183,20 @@ func cases(small bool) []benchmark {
 			add(func(m *memory) []driver.Op { return quantized(m, rows, cols, bits) }, "gemv i%d f16 %d x %d", bits, s[0], s[1])
 		}
 	}
+	for _, s := range [][2]int{{4096, 4096}, {14336, 4096}} {
+		rows, cols := s[0], s[1]
+		if small {
+			rows, cols = rows>>8, cols>>4
+		}
+		add(func(m *memory) []driver.Op { return gemvOfNorm(m, rows, cols) }, "gemv of norm f16 %d x %d", s[0], s[1])
+		for _, bits := range []int{4, 8} {
+			add(func(m *memory) []driver.Op { return quantizedOfNorm(m, rows, cols, bits) }, "gemv of norm i%d f16 %d x %d", bits, s[0], s[1])
+		}
+	}
+	for _, c := range convolutions {
+		add(func(m *memory) []driver.Op { return convolve[float32](m, c.scaled(small)) }, "conv f32 %v", c)
+		add(func(m *memory) []driver.Op { return convolve[kernels.F16](m, c.scaled(small)) }, "conv f16 %v", c)
+	}
 	for log := 10; log <= 20; log++ {
 		add(func(m *memory) []driver.Op { return fft(m, 1<<log, max(size(1<<26)>>log, 1)) }, "fft 2^%d of 2^26", log)
 	}
@@ -295,10 +309,22 @@ func fft(m *memory, n, rows int) []driver.Op {
 
 // quantized multiplies several matrices in turn, which together do not fit in the cache of the device.
 func quantized(m *memory, rows, cols, bits int) []driver.Op {
+	return quantizedWith(m, rows, cols, bits, func(y driver.MemoryOf[kernels.F16], a kernels.Quantized[kernels.F16], x driver.MemoryOf[kernels.F16]) (*driver.Launch, error) {
+		return kernels.GemvQuantized(y, a, x)
+	})
+}
+
+func quantizedOfNorm(m *memory, rows, cols, bits int) []driver.Op {
+	return quantizedWith(m, rows, cols, bits, func(y driver.MemoryOf[kernels.F16], a kernels.Quantized[kernels.F16], x driver.MemoryOf[kernels.F16]) (*driver.Launch, error) {
+		return kernels.GemvQuantizedRMSNorm(y, a, x, x, 1e-6)
+	})
+}
+
+func quantizedWith(m *memory, rows, cols, bits int, product func(y driver.MemoryOf[kernels.F16], a kernels.Quantized[kernels.F16], x driver.MemoryOf[kernels.F16]) (*driver.Launch, error)) []driver.Op {
 	const group = 128
 	n := rows * cols * bits / 8
 	var all []driver.Op
-	for range min(max(1<<28/n, 1), 8) {
+	for range turnsOf(n) {
 		a := kernels.Quantized[kernels.F16]{Rows: rows, Cols: cols, Bits: bits, Group: group}
 		data, scales := randomBytes(m, n), alloc[kernels.F16](m, rows*cols/group)
 		x, y := alloc[kernels.F16](m, cols), alloc[kernels.F16](m, rows)
@@ -308,7 +334,25 @@ func quantized(m *memory, rows, cols, bits int) []driver.Op {
 		a.Mem, a.Scales = data, scales
 		m.now(kernels.Fill(scales, num.ToF16(1)))
 		m.now(kernels.Fill(x, num.ToF16(1)))
-		all = append(all, m.op(kernels.GemvQuantized(y, a, x))...)
+		all = append(all, m.op(product(y, a, x))...)
+		m.repeats++
+	}
+	return all
+}
+
+// turnsOf returns the number of matrices of n bytes that do not fit in the cache of the device together.
+func turnsOf(n int) int { return min(max(1<<28/n, 1), 8) }
+
+func gemvOfNorm(m *memory, rows, cols int) []driver.Op {
+	var all []driver.Op
+	for range turnsOf(2 * rows * cols) {
+		a, x, y := alloc[kernels.F16](m, rows*cols), alloc[kernels.F16](m, cols), alloc[kernels.F16](m, rows)
+		if m.err != nil {
+			return nil
+		}
+		m.now(kernels.Fill(a, num.ToF16(1)))
+		m.now(kernels.Fill(x, num.ToF16(1)))
+		all = append(all, m.op(kernels.GemvRMSNorm(y, kernels.MatrixOf(a, rows, cols), x, x, 1e-6))...)
 		m.repeats++
 	}
 	return all

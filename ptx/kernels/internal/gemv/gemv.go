@@ -1,4 +1,4 @@
-// Package gemv contains the kernels of kernels.Gemv.
+// Package gemv contains the kernels of kernels.Gemv and kernels.GemvRMSNorm.
 package gemv
 
 import (
@@ -16,6 +16,6 @@ type (
 
 //gpu:kernel maxblock=512 minblocks=2
 //gpu:instance f32,f32 half,half half,f32
-func gemv[A, X rows.Float](t gpu.Thread, y, a, x, rowCount, cols, pitch uint64, of rows.Half) {
-	rows.Gemv[A, X](t, y, a, x, rowCount, cols, pitch, of)
+func gemv[A, X rows.Float](t gpu.Thread, y, a, x, rowCount, cols, pitch uint64, of rows.Half, weight uint64, eps float32, normed uint32) {
+	rows.Gemv[A, X](t, y, a, x, rowCount, cols, pitch, of, rows.Scaled{Weight: weight, Eps: eps, On: normed})
 }

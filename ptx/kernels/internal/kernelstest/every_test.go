@@ -57,6 +57,9 @@ func every(k *kit) []operation {
 	netsOps(e, t.f16)
 	netsOps(e, t.bf16)
 	netsOps(e, t.f32)
+	convOps(e, t.f16)
+	convOps(e, t.bf16)
+	convOps(e, t.f32)
 	castOps(e, t.u8)
 	castOps(e, t.i8)
 	castOps(e, t.u16)
@@ -242,6 +245,29 @@ func netsOps[T kernels.NetFloat](e *everything, m three[T]) {
 	})
 }
 
+// convOps adds convolutions with many filters and with one for each channel, which use different kernels.
+func convOps[T kernels.NetFloat](e *everything, m three[T]) {
+	for name, groups := range map[string]int{"": 1, " depthwise": 16} {
+		images := func(i, buf, batch, channels, width int) kernels.Images[T] {
+			mem := m.view(part{buf, i, batch * channels * 8 * width})
+			return kernels.Images[T]{Mem: mem, Batch: batch, Channels: channels, Height: 8, Width: width}
+		}
+		filters := func(i int) kernels.Images[T] {
+			return kernels.Images[T]{Mem: m.z(i, 16*16/groups*9), Batch: 16, Channels: 16 / groups, Height: 3, Width: 3}
+		}
+		e.add("Conv2D "+m.name+name, func(i int, again ...*driver.Launch) (*driver.Launch, error) {
+			a := kernels.Axis{Padding: 1}
+			return kernels.Conv2D(images(i, 0, i+1, 16, 6), images(i, 1, i+1, 16, 6), filters(i), m.z(1-i, 16), a, a, again...)
+		})
+	}
+	e.add("Conv1D "+m.name, func(i int, again ...*driver.Launch) (*driver.Launch, error) {
+		images := func(mem driver.MemoryOf[T], batch, channels, width int) kernels.Images[T] {
+			return kernels.Images[T]{Mem: mem, Batch: batch, Channels: channels, Width: width}
+		}
+		return kernels.Conv1D(images(m.x(i, 1<<i*16*10), 1<<i, 16, 10), images(m.y(i, 1<<i*4*25), 1<<i, 4, 25), images(m.z(i, 16*4*7), 16, 4, 7), nil, kernels.Axis{Stride: 2}, again...)
+	})
+}
+
 // someRows returns a matrix with as many rows as the round's elements fill, but at least one.
 func someRows[T kernels.Element](m three[T], buf, round, cols int) kernels.Matrix[T] {
 	rows := max(many(round)/cols, 1)
@@ -294,6 +320,11 @@ func quantizedOps[T kernels.NetFloat](e *everything, m three[T]) {
 			a := kernels.Quantized[T]{Mem: e.types.u8.x(i, rows*64*bits/8), Scales: m.z(i, rows), Rows: rows, Cols: 64, Bits: bits}
 			return kernels.GemvQuantized(m.x(i, rows), a, m.y(i, 64), again...)
 		})
+		e.add("GemvQuantizedRMSNorm "+m.name+name, func(i int, again ...*driver.Launch) (*driver.Launch, error) {
+			rows := many(i) / 64
+			a := kernels.Quantized[T]{Mem: e.types.u8.x(i, rows*64*bits/8), Scales: m.z(i, rows), Rows: rows, Cols: 64, Bits: bits}
+			return kernels.GemvQuantizedRMSNorm(m.x(i, rows), a, m.y(i, 64), m.y(1-i, 64), float32(i), again...)
+		})
 	}
 }
 
@@ -309,6 +340,9 @@ func randomOps[T float32 | float64](e *everything, m three[T]) {
 func gemvOps[X, A kernels.NetFloat](e *everything, x three[X], a three[A]) {
 	e.add("Gemv "+a.name+" "+x.name, func(i int, again ...*driver.Launch) (*driver.Launch, error) {
 		return kernels.Gemv(x.z(i, many(i)/64), someRows(a, 0, i, 64), x.y(i, 64), again...)
+	})
+	e.add("GemvRMSNorm "+a.name+" "+x.name, func(i int, again ...*driver.Launch) (*driver.Launch, error) {
+		return kernels.GemvRMSNorm(x.z(i, many(i)/64), someRows(a, 0, i, 64), x.y(i, 64), x.y(1-i, 64), float32(i), again...)
 	})
 }
 

@@ -3,6 +3,7 @@ package kernelstest
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
@@ -41,27 +42,43 @@ func quantizedVectors[T kernels.NetFloat](k *kit, to func(float32) T, from func(
 			}
 			y := alloc[T](k, rows+1).View(0, rows)
 			a := kernels.Quantized[T]{Mem: device(k, 0, data), Scales: device(k, 1, scales), Rows: rows, Cols: cols, Bits: bits, Group: shape[2]}
-			k.run(kernels.GemvQuantized(y, a, device(k, 1, x)))
-			for row, got := range host(k, y) {
-				want, size := 0.0, 0.0
-				for c := range cols {
-					var q float64
-					switch i := row*cols + c; {
-					case bits == 8:
-						q = float64(int8(data[i]))
-					case c%2 == 0:
-						q = float64(data[i/2]&15) - 8
-					default:
-						q = float64(data[i/2]>>4) - 8
+			check := func(name string, values []float64) {
+				k.Helper()
+				for row, got := range host(k, y) {
+					want, size := 0.0, 0.0
+					for c, v := range values {
+						var q float64
+						switch i := row*cols + c; {
+						case bits == 8:
+							q = float64(int8(data[i]))
+						case c%2 == 0:
+							q = float64(data[i/2]&15) - 8
+						default:
+							q = float64(data[i/2]>>4) - 8
+						}
+						p := q * float64(from(scales[row*(cols/group)+c/group])) * v
+						want += p
+						size += math.Abs(p)
 					}
-					p := q * float64(from(scales[row*(cols/group)+c/group])) * float64(from(x[c]))
-					want += p
-					size += math.Abs(p)
-				}
-				if d := math.Abs(float64(from(got)) - want); !(d <= tolerance*size+tolerance*math.Abs(want)) {
-					k.Fatalf("%T, %v, %d bits: row %d is %v, want %v", got, shape, bits, row, from(got), want)
+					if d := math.Abs(float64(from(got)) - want); !(d <= tolerance*size+tolerance*math.Abs(want)) {
+						k.Fatalf("%s, %T, %v, %d bits: row %d is %v, want %v", name, got, shape, bits, row, from(got), want)
+					}
 				}
 			}
+			values := make([]float64, cols)
+			for i := range x {
+				values[i] = float64(from(x[i]))
+			}
+			on := device(k, 1, x)
+			k.run(kernels.GemvQuantized(y, a, on))
+			check("plain", values)
+			k.run(kernels.GemvQuantizedRMSNorm(y, a, on, nil, 0.25))
+			check("normalized", normOf(values, nil, 0.25))
+			slices.Reverse(x)
+			weight := slices.Clone(values)
+			slices.Reverse(weight)
+			k.run(kernels.GemvQuantizedRMSNorm(y, a, on, device(k, 3, x), 0.25))
+			check("normalized and weighted", normOf(values, weight, 0.25))
 		}
 	}
 }

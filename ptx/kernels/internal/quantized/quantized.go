@@ -33,12 +33,13 @@ type (
 )
 
 // Int8 computes y = a*x. An element of a is a signed integer of 8 bits, times the scale of its group of
-// columns. group is the size of a group in chunks. 2^logSplit warps share rows.
+// columns. group is the size of a group in chunks. 2^logSplit warps share rows. If normed is not 0, x is
+// replaced by its RMS norm, whose weight may have the address 0.
 //
 //gpu:kernel block=256 minblocks=2 name=gemv_i8
 //gpu:instance f32 f16 bf16
-func Int8[T Float](t gpu.Thread, y, a, scales, x uint64, rows, cols, group, logSplit uint32) {
-	multiply[T](t, y, a, scales, x, rows, cols, group, logSplit, 8)
+func Int8[T Float](t gpu.Thread, y, a, scales, x uint64, rows, cols, group, logSplit uint32, weight uint64, eps float32, normed uint32) {
+	multiply[T](t, y, a, scales, x, rows, cols, group, logSplit, 8, norm{weight, eps, normed})
 }
 
 // Int4 is like Int8, for integers of 4 bits. The low half of a byte is an even column, and 8 stands
@@ -46,13 +47,20 @@ func Int8[T Float](t gpu.Thread, y, a, scales, x uint64, rows, cols, group, logS
 //
 //gpu:kernel block=256 minblocks=2 name=gemv_i4
 //gpu:instance f32 f16 bf16
-func Int4[T Float](t gpu.Thread, y, a, scales, x uint64, rows, cols, group, logSplit uint32) {
-	multiply[T](t, y, a, scales, x, rows, cols, group, logSplit, 4)
+func Int4[T Float](t gpu.Thread, y, a, scales, x uint64, rows, cols, group, logSplit uint32, weight uint64, eps float32, normed uint32) {
+	multiply[T](t, y, a, scales, x, rows, cols, group, logSplit, 4, norm{weight, eps, normed})
 }
 
-func multiply[T Float](t gpu.Thread, dst, a, scale, src uint64, rows, cols, group, logSplit uint32, bits int) {
+// norm is the norm of x, if on is not 0.
+type norm struct {
+	weight uint64
+	eps    float32
+	on     uint32
+}
+
+func multiply[T Float](t gpu.Thread, dst, a, scale, src uint64, rows, cols, group, logSplit uint32, bits int, by norm) {
 	x := gpu.Shared[[tile / Chunk * padded]float32](t)
-	parts := gpu.Shared[[Warps][Rows]float32](t)
+	parts := gpu.Shared[[Warps][Rows + 1]float32](t)
 	in := gpu.ViewAt[T](src, int(cols)).Slice()
 	words := int(cols) * bits / 32 // of a row
 	weights := gpu.ViewAt[uint32](a, int(rows)*words).Slice()
@@ -79,7 +87,7 @@ func multiply[T Float](t gpu.Thread, dst, a, scale, src uint64, rows, cols, grou
 	}
 	// The compiler must not know that this is a constant: an instruction has room for only one.
 	magic := uint32(two23Bits) | logSplit&(1<<31)
-	var sum [Rows]float32
+	var sum [Rows + 1]float32 // of each row, and of the squares of x
 	for begin := 0; begin < int(cols); begin += tile {
 		span := int(part) * Span
 		// The integers are loaded ahead: the first ones while the block loads x.
@@ -102,6 +110,17 @@ func multiply[T Float](t gpu.Thread, dst, a, scale, src uint64, rows, cols, grou
 		for i := range v {
 			at := i*Threads + t.ThreadX()
 			x[at/Chunk*padded+at%Chunk] = factor * v[i]
+		}
+		if by.on != 0 {
+			//gpu:unroll 1
+			for i := range v {
+				at := i*Threads + t.ThreadX()
+				f := &x[at/Chunk*padded+at%Chunk]
+				sum[Rows] += *f * *f / (factor * factor)
+				if by.weight != 0 && begin+at < int(cols) {
+					*f *= toFloat32(gpu.ViewAt[T](by.weight, int(cols)).At(begin + at))
+				}
+			}
 		}
 		t.Sync()
 		for span < tile {
@@ -143,7 +162,7 @@ func multiply[T Float](t gpu.Thread, dst, a, scale, src uint64, rows, cols, grou
 			w = next
 		}
 	}
-	for r := range Rows {
+	for r := range sum {
 		for d := gpu.WarpSize / 2; d > 0; d /= 2 {
 			sum[r] += gpu.ShuffleXor(t, sum[r], d)
 		}
@@ -157,6 +176,13 @@ func multiply[T Float](t gpu.Thread, dst, a, scale, src uint64, rows, cols, grou
 		var s float32
 		for p := range split {
 			s += parts[i/Rows*split+p][i%Rows]
+		}
+		if by.on != 0 {
+			var squares float32
+			for w := range parts {
+				squares += parts[w][Rows]
+			}
+			s *= gpu.ApproxRsqrt(squares/float32(max(cols, 1)) + by.eps)
 		}
 		if row := uint32(t.BlockX())*each + i; row < rows {
 			gpu.ViewAt[T](dst, int(rows)).Set(int(row), fromFloat32[T](s))

@@ -2,9 +2,17 @@ package rows
 
 import "github.com/purecuda/cuda/ptx/gpu"
 
-// Gemv multiplies a matrix by a vector: see kernels.Gemv. A team takes two rows at a time. If they have
-// the same alignment, what it loads of x serves both.
-func Gemv[A, X Float](t gpu.Thread, y, a, x, rows, cols, pitch uint64, half Half) {
+// Scaled says what Gemv does with x. If On is not 0, it multiplies the results by 1/sqrt(mean(x²) + Eps),
+// and each element of x by that of Weight, unless the address is 0.
+type Scaled struct {
+	Weight uint64
+	Eps    float32
+	On     uint32
+}
+
+// Gemv multiplies a matrix by a vector: see kernels.Gemv and kernels.GemvRMSNorm. A team takes two rows at
+// a time. If they have the same alignment, what it loads of x serves both.
+func Gemv[A, X Float](t gpu.Thread, y, a, x, rows, cols, pitch uint64, half Half, by Scaled) {
 	team := &Block{t}
 	alike := pitch*uint64(Size[A]())%16 == 0
 	eachRow(t, int((rows+1)/2), int(cols), func(pairOfRows, n int) {
@@ -12,8 +20,10 @@ func Gemv[A, X Float](t gpu.Thread, y, a, x, rows, cols, pitch uint64, half Half
 		row := a + offset[A](r, pitch)
 		next, both := row+offset[A](1, pitch), r+1 < int(rows)
 		var s pair
+		var squared float32
 		for i := 0; ; i++ {
-			u, v := products[A, X](team, row, next, x, n, both && alike, half)
+			var u, v float32
+			u, v, squared = products[A, X](team, row, next, x, n, both && alike, half, by)
 			if alike {
 				s = pair{u, v}
 				break
@@ -28,24 +38,39 @@ func Gemv[A, X Float](t gpu.Thread, y, a, x, rows, cols, pitch uint64, half Half
 			}
 			row = next
 		}
-		s = team.exchange(s, pair{}, func(p pair) pair { return pair{sumOfWarp(t, p[0]), sumOfWarp(t, p[1])} })
+		factor, sums := float32(1), pair{squared, 0}
+		for last := by.On == 0; ; last = true { // two turns, so that the code is there once
+			if last {
+				sums = s
+			}
+			sums = team.exchange(sums, pair{}, func(p pair) pair { return pair{sumOfWarp(t, p[0]), sumOfWarp(t, p[1])} })
+			if last {
+				break
+			}
+			factor = gpu.ApproxRsqrt(sums[0]/float32(max(int(cols), 1)) + by.Eps)
+		}
 		if t.ThreadX() == 0 && r < int(rows) {
-			setFloat[X](half, y+offset[X](r, 1), s[0])
+			setFloat[X](half, y+offset[X](r, 1), factor*sums[0])
 			if both {
-				setFloat[X](half, y+offset[X](r+1, 1), s[1])
+				setFloat[X](half, y+offset[X](r+1, 1), factor*sums[1])
 			}
 		}
 	})
 }
 
-// products returns the sums of the products of a thread for a row, and for the next one if both is set.
-func products[A, X Float](team *Block, row, next, x uint64, n int, both bool, half Half) (sum, sumOfNext float32) {
+// products returns the sums of the products of a thread for a row, and for the next one if both is set. It
+// also returns the sum of the squares of its elements of x.
+func products[A, X Float](team *Block, row, next, x uint64, n int, both bool, half Half, by Scaled) (sum, sumOfNext, squared float32) {
 	p := partsOf[A](row, n)
 	rank, size := team.rank(), team.size()
 	for i := rank; i < p.singles; i += size {
 		asIs()
 		at := p.single(i)
 		f := floatOf[X](half, x+offset[X](at, 1))
+		squared += f * f
+		if by.Weight != 0 {
+			f *= floatOf[X](half, by.Weight+offset[X](at, 1))
+		}
 		sum += floatOf[A](half, row+offset[A](at, 1)) * f
 		if both {
 			sumOfNext += floatOf[A](half, next+offset[A](at, 1)) * f
@@ -71,7 +96,17 @@ func products[A, X Float](team *Block, row, next, x uint64, n int, both bool, ha
 				nextW = *(*pack)(packsOfNext[after*4:])
 			}
 		}
-		f := factors[A, X](half, x+offset[X](p.begin+k*perPack[A](), 1))
+		at := offset[X](p.begin+k*perPack[A](), 1)
+		f := factors[A, X](half, x+at)
+		if by.On != 0 {
+			squared += squares[A](&f)
+			if by.Weight != 0 {
+				w := factors[A, X](half, by.Weight+at)
+				for i := range perPack[A]() {
+					f[i] *= w[i]
+				}
+			}
+		}
 		a := floats[A](half, &v)
 		b := floats[A](half, &w)
 		var s, u float32
@@ -84,7 +119,7 @@ func products[A, X Float](team *Block, row, next, x uint64, n int, both bool, ha
 		v, w = nextV, nextW
 		k = after
 	}
-	return sum, sumOfNext
+	return sum, sumOfNext, squared
 }
 
 // factors loads the elements of x for a pack of elements of type A.
