@@ -71,6 +71,7 @@ var sequence = []pass{
 	{"select", convertIfs},
 	{"divide", divideByConstants},
 	{"differences", splitDifferences},
+	{"extensions", splitExtensions},
 	{"funnel", joinShifts},
 	{"simplify", simplify},
 	{"fma", contract},

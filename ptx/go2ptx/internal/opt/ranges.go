@@ -73,7 +73,11 @@ func (r ranger) structural(v *ir.Value, depth int) interval {
 			return loaded(l.Mem, all)
 		}
 	case ir.OpAdd, ir.OpSub, ir.OpMul:
-		return clamp(arith(v.Op, arg(0), arg(1)), all)
+		x := clamp(arith(v.Op, arg(0), arg(1)), all)
+		if v.Op == ir.OpSub && x.lo < 0 && r.masked(v.Args[1], v.Args[0], depth-1) {
+			return interval{0, arg(0).hi}
+		}
+		return x
 	case ir.OpMulWideS:
 		return clamp(arith(ir.OpMul, arg(0), arg(1)), all)
 	case ir.OpMulWideU:
@@ -95,6 +99,27 @@ func (r ranger) structural(v *ir.Value, depth int) interval {
 		return bitRange(v, arg, all)
 	}
 	return all
+}
+
+// masked reports whether x is some of the bits of a value that is not negative, and y is a multiple of that
+// value, so that 0 <= x <= y.
+func (r ranger) masked(x, y *ir.Value, depth int) bool {
+	if x.Op != ir.OpAnd || depth == 0 {
+		return false
+	}
+	for _, z := range x.Args {
+		if m := r.of(z, depth); m.lo < 0 {
+			continue
+		}
+		k, ok := factor(y)
+		switch {
+		case y == z:
+			return true
+		case ok && y.Args[0] == z:
+			return arith(ir.OpMul, r.of(z, depth), interval{k, k}).within(0, full(y.Type.Kind).hi)
+		}
+	}
+	return false
 }
 
 func loaded(m ir.Mem, all interval) interval {
