@@ -86,6 +86,26 @@ func TestChecksOfSlicesCoverLoops(t *testing.T) {
 	}
 }
 
+// A multiple of a number that is not negative is at least the number, and multiples have the order of their
+// numbers, unless a product can overflow.
+func TestChecksOfMultiples(t *testing.T) {
+	for body, want := range map[string]int{
+		"if n < 0 || n > 1<<20 || 4*n > len(x) { return }; v := x[:4*n]; for j := range n { v[j] = 1 }":    0,
+		"if n < 0 || n > 1<<20 || 3*n > len(x) { return }; v := x[:3*n]; for j := range n { v[j] = 1 }":    0,
+		"if n < 0 || n > 1<<20 || 4*n > len(x) { return }; v := x[:4*n]; for j := range n { _ = v[4*j:] }": 0,
+		"if n < 0 || n > 1<<20 || 4*n > len(x) { return }; v := x[:4*n]; for j := range n { _ = v[5*j:] }": 1,
+		"if n < 0 || n > 1<<20 || 4*n > len(x) { return }; v := x[:4*n]; for j := range n { v[j+1] = 1 }":  1,
+		// If the condition always holds, the check is never reached.
+		"if n < 0 || n > 1<<20 || 4*n >= n { return }; x[0] = 1":      0,
+		"if n < 0 || 4*n >= n { return }; x[0] = 1":                   1, // the product can overflow
+		"if n < -1<<20 || n > 1<<20 || 4*n >= n { return }; x[0] = 1": 1, // the number can be negative
+	} {
+		if n, left := checksOf(t, "\t"+body); n != want {
+			t.Errorf("%s: %d checks remain, want %d: %s", body, n, want, left)
+		}
+	}
+}
+
 // Checks that can fail must remain, even if similar facts are known.
 func TestRemainingChecks(t *testing.T) {
 	for _, body := range []string{
