@@ -25,6 +25,9 @@ func remarks(m *ir.Module, counted []opt.Counted) []Remark {
 			counts[remarkKey{f.Pos.File, f.Pos.Line, totalsOf(f).String(), "kernel " + f.Name}]++
 		}
 		for _, d := range opt.DivergentBarriers(f) {
+			if d.Barrier.Block.Second {
+				continue
+			}
 			pos, in := outside(m, d.Barrier.Pos)
 			text := fmt.Sprintf("not all threads of a block may reach this barrier%s, because of the condition in line %d", in, lineOf(m, d.Branch))
 			if d.Guard {
@@ -38,7 +41,7 @@ func remarks(m *ir.Module, counted []opt.Counted) []Remark {
 		}
 		for _, b := range f.Blocks {
 			for _, v := range b.Values {
-				if text := remark(f, v); text != "" {
+				if text := remark(f, v); text != "" && !b.Second {
 					pos, in := outside(m, v.Pos)
 					counts[remarkKey{pos.File, pos.Line, text + in, f.GoName}]++
 				}
@@ -175,6 +178,7 @@ func totalsOf(kernel *ir.Func) totals {
 		for _, b := range f.Blocks {
 			for _, v := range b.Values {
 				switch {
+				case b.Second:
 				case v.Op == ir.OpCheck:
 					t.checks++
 				case v.Op == ir.OpCall && v.Callee != nil:

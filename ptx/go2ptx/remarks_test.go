@@ -66,3 +66,44 @@ func k(t gpu.Thread, x []float32) {
 		}
 	}
 }
+
+// Remarks and totals count a kernel's checks and barriers once, although there is a version for parameters that
+// are not aligned.
+func TestRemarksOfVersions(t *testing.T) {
+	const text = `package p
+
+import "github.com/purecuda/cuda/ptx/gpu"
+
+//gpu:kernel block=256 restrict=x,y
+func k(t gpu.Thread, x, y []complex64, n int) {
+	a := x[0]
+	b := x[1]
+	c := x[2]
+	if n > t.ThreadX() {
+		t.Sync()
+	}
+	y[n] = b
+	y[2] = a
+	y[5] = c
+}
+`
+	out, err := go2ptx.Compile(go2ptx.Config{Package: go2ptx.Package{Path: "p", Files: []go2ptx.File{{Name: "p.go", Data: []byte(text)}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(out.PTX), "bar.sync"); n != 2 {
+		t.Errorf("%d barriers, want one for each of two versions:\n%s", n, out.PTX)
+	}
+	checks := 0
+	for _, r := range out.Remarks {
+		if strings.Contains(r.Text, "times") {
+			t.Errorf("a remark counts both versions: %s", r.Text)
+		}
+		if strings.Contains(r.Text, "check remains") {
+			checks++
+		}
+	}
+	if checks == 0 || out.Kernels[0].Checks != checks {
+		t.Errorf("%d checks, and %d remarks about checks: %v", out.Kernels[0].Checks, checks, out.Remarks)
+	}
+}

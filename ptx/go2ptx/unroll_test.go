@@ -26,7 +26,7 @@ func TestUnrolledLoops(t *testing.T) {
 		"for i := 0; i < 128; i++ { x[i] = 1 }":                                                              128,
 		"for i := 7; i >= 0; i -= 2 { x[i] = 1 }":                                                            4,
 		"for d := 16; d > 0; d /= 2 { x[d] = 1 }":                                                            5,
-		"for i := range 4 { for j := range 3 { x[4*i+j] = 1 } }":                                             12,
+		"for i := range 4 { for j := range 3 { x[8*i+2*j] = 1 } }":                                           12,
 		"for i := range 0 { x[i] = 1 }; x[0] = 1":                                                            1,
 		"for i := 0; i < 3; i++ { t.Sync(); x[i] = gpu.ShuffleXor(t, float32(i), 1) }":                       3,
 		"var a [4]float32; for i := range a { a[i] = float32(i * n) }; for i := range a { x[i] = a[3-i] }":   4,

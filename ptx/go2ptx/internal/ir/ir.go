@@ -122,6 +122,9 @@ type Block struct {
 	Term   Term
 	// Cold is set for blocks that are rarely executed, such as those on the path to a fault.
 	Cold bool
+	// Second is set for the blocks of a kernel's second version, which repeats the checks and loops of the
+	// first one.
+	Second bool
 	// Unroll is set for the head of a loop with an unroll directive: how many iterations to execute
 	// at a time. It is 1 if the loop is not to be unrolled.
 	Unroll int

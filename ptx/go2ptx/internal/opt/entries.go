@@ -35,7 +35,7 @@ func addPreheaders(f *ir.Func) {
 func addPreheader(f *ir.Func, l *ir.Loop) *ir.Block {
 	h, latch := l.Header, l.Latches[0]
 	before := f.NewBlock()
-	before.Cold = h.Cold
+	before.Cold, before.Second = h.Cold, h.Second
 	before.Term = ir.Term{Kind: ir.TermJump, Succs: []*ir.Block{h}, Pos: h.Term.Pos}
 	at := slices.Index(h.Preds, latch)
 	for i, p := range h.Preds {

@@ -60,6 +60,7 @@ var sequence = []pass{
 	{"licm", hoist},
 	{"gvn", numberValues},
 	{"checks", removeChecks},
+	{"versions", versionByAlignment},
 	{"narrow", narrowChecks},
 	{"unrollpart", unrollPart},
 	{"cfg", simplifyCFG},
