@@ -23,7 +23,8 @@
 //	+72  u32     claimed, which only late threads write
 //	+76  zero
 //
-// A site is a .global array of the module: a u32 with the length of the text, followed by the text.
+// A site is in a .global array of the module, at a multiple of 4: a u32 with the length of the text,
+// followed by the text.
 // The fields of the text are separated by NULs: kind, function, file, line, column, message. The
 // line and the column are decimal.
 //

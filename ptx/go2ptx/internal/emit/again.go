@@ -28,6 +28,9 @@ func (x *fn) outside(checks []*ir.Value) []*ir.Value {
 		c := *v
 		c.Args = make([]*ir.Value, len(v.Args))
 		for k, arg := range v.Args {
+			if k > 0 {
+				arg = x.fieldOf(v, k)
+			}
 			if c.Args[k] = arg; resolve(arg).Op != ir.OpParam { // ptxas reads parameters from memory anyway
 				c.Args[k] = a.value(arg)
 			}

@@ -37,7 +37,7 @@ const defaultArch = 52
 // critical edges in m's functions and does not change them otherwise.
 func Emit(m *ir.Module, o Options) *build.Module {
 	e := &module{ir: m, options: o, out: build.New(build.Config{MinTarget: o.Target}), arch: defaultArch,
-		sites: map[string]*build.Var{}, vars: map[*ir.Var]*build.Var{}, funcs: map[*ir.Func]*build.Func{}, callees: map[*ir.Func][]*ir.Func{}}
+		vars: map[*ir.Var]*build.Var{}, funcs: map[*ir.Func]*build.Func{}, callees: map[*ir.Func][]*ir.Func{}}
 	if t, ok := ptx.ParseTarget(o.Target); ok {
 		e.arch = 10*t.Major + t.Minor
 	}
@@ -71,7 +71,6 @@ type module struct {
 	options Options
 	out     *build.Module
 	arch    int
-	sites   map[string]*build.Var
 	vars    map[*ir.Var]*build.Var
 	funcs   map[*ir.Func]*build.Func
 

@@ -40,7 +40,7 @@ func run(t *testing.T, c *driver.Context, src []byte, threads int, words []uint6
 	return out
 }
 
-func launch(c *driver.Context, src []byte, threads int, words []uint64) (out []uint64, err error) {
+func launch(c *driver.Context, src []byte, threads int, words []uint64, more ...any) (out []uint64, err error) {
 	mod, err := c.LoadModule(src)
 	if err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func launch(c *driver.Context, src []byte, threads int, words []uint64) (out []u
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	if err := k.Launch(s, driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(threads)}, buf); err != nil {
+	if err := k.Launch(s, driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(threads)}, append([]any{buf}, more...)...); err != nil {
 		return nil, err
 	}
 	if err := s.Wait(context.Background()); err != nil {

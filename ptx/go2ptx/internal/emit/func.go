@@ -27,7 +27,8 @@ type fn struct {
 	checks  []*ir.Value        // checks without a branch so far
 	loops   *ir.Loops
 	fails   []failure
-	late    []func()         // emit code that follows the blocks
+	late    []func() // emit code that follows the blocks
+	out     report
 	places  map[ir.Pos]int32 // for each position, the call chain (ir.Pos.Inline) of its latest .loc
 	at      ir.Pos
 }
@@ -62,6 +63,7 @@ func (x *fn) emit() {
 	x.tuples, x.parts = map[*ir.Value][]build.Reg{}, map[part]*ir.Value{}
 	x.labels = make([]build.Label, x.f.NumBlocks())
 	order := layout(x.f)
+	x.prepareReport()
 	x.findNeeds(order)
 	x.groups = make([]*group, x.f.NumValues())
 	x.share(order)

@@ -1,0 +1,280 @@
+package emit
+
+import (
+	"encoding/binary"
+	"math"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/purecuda/cuda/ptx"
+	"github.com/purecuda/cuda/ptx/build"
+	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
+)
+
+// A report is what the failure paths of a function pass to the code that writes the fault record: which
+// check failed, as the offset of its description in sites, and up to three values. The paths are as short
+// as possible, because the time that ptxas takes depends on the number of instructions.
+type report struct {
+	sites  []byte // the descriptions of the checks
+	at     map[string]int64
+	fields [1 + recordedValues]field
+}
+
+// recordedValues is the number of values in a record.
+const recordedValues = 3
+
+// field is a part of a report.
+type field struct {
+	reg  build.Reg
+	kind ir.Kind   // I32 if all checks have extended the value from 32 bits, otherwise I64
+	all  *ir.Value // a constant or parameter that is the field of all checks, or nil
+}
+
+// prepareReport determines how the fields are passed. It must run before findNeeds.
+func (x *fn) prepareReport() {
+	var checks []*ir.Value
+	for _, b := range x.f.Blocks {
+		for _, v := range b.Values {
+			if v.Op == ir.OpCheck && !x.f.Options.Trap {
+				checks = append(checks, v)
+			}
+		}
+	}
+	x.out.at = map[string]int64{}
+	for i := range x.out.fields {
+		p := &x.out.fields[i]
+		p.kind = ir.I32
+		for _, v := range checks {
+			if i > 0 && i < len(v.Args) && !short(v.Args[i]) {
+				p.kind = ir.I64
+			}
+		}
+		for n, v := range checks {
+			switch a := x.fieldOf(v, i); {
+			case n == 0 && (a.Op == ir.OpConst || a.Op == ir.OpParam && a.Block == x.f.Blocks[0]):
+				p.all = a
+			case p.all != nil && !same(a, p.all):
+				p.all = nil
+			}
+		}
+	}
+}
+
+// short reports whether 32 bits determine a value, because it is extended from 32 bits or small.
+func short(v *ir.Value) bool {
+	v = resolve(v)
+	return v.Op == ir.OpSExt32 || v.Op == ir.OpUndef || v.Op == ir.OpConst && v.Aux >= math.MinInt32 && v.Aux <= math.MaxInt32
+}
+
+// fieldOf returns what the failure path of a check passes as field i.
+func (x *fn) fieldOf(check *ir.Value, i int) *ir.Value {
+	t := ir.Type{Kind: x.out.fields[i].kind}
+	switch {
+	case i == 0:
+		return x.f.Const(t, x.siteOf(check))
+	case i >= len(check.Args):
+		return x.f.Const(t, 0)
+	}
+	v := resolve(check.Args[i])
+	if t.Kind == ir.I32 && v.Op == ir.OpSExt32 {
+		return resolve(v.Args[0])
+	}
+	return v
+}
+
+// fieldsOf returns the values that the failure path of a check passes.
+func (x *fn) fieldsOf(check *ir.Value) (list []*ir.Value) {
+	for i := 1; i < len(check.Args) && !x.f.Options.Trap; i++ {
+		list = append(list, x.fieldOf(check, i))
+	}
+	return list
+}
+
+// report emits the failure paths and the code that writes the record.
+func (x *fn) report() {
+	for i := range x.out.fields {
+		if p := &x.out.fields[i]; p.all == nil {
+			p.reg = x.temp(p.kind)
+		}
+	}
+	tail := x.b.NewLabel("record")
+	for i, f := range x.fails {
+		x.b.Place(f.label)
+		x.loc(f.checks[0].Pos)
+		checks := x.outside(f.checks)
+		for i := range x.out.fields {
+			if x.out.fields[i].all == nil {
+				x.choose(checks, i)
+			}
+		}
+		if i+1 < len(x.fails) {
+			x.b.Bra(tail)
+		}
+	}
+	x.b.Place(tail)
+	x.loc(x.f.Pos)
+	sites := x.m.out.Global("__purecuda_sites_"+x.f.Name, ptx.B8, int64(len(x.out.sites))).Align(8).InitBytes(x.out.sites)
+	site := x.temp(ir.I64)
+	x.op("mov.u64", site, sites)
+	if x.out.fields[0].all == nil {
+		x.op("add.s64", site, site, x.passed(0))
+	}
+	var values [recordedValues]build.Operand
+	for i := range values {
+		values[i] = x.passed(i + 1)
+	}
+	x.record(site, values)
+}
+
+// passed returns field i, in 64 bits.
+func (x *fn) passed(i int) build.Operand {
+	p := x.out.fields[i]
+	r := p.reg
+	switch {
+	case p.all != nil && p.all.Op == ir.OpConst:
+		return immediate(p.all)
+	case p.all != nil:
+		r = x.reg(p.all)
+	}
+	if p.kind == ir.I64 {
+		return r
+	}
+	long := x.temp(ir.I64)
+	x.op("cvt.s64.s32", long, r)
+	return long
+}
+
+// choose sets the register of field i for the first of several merged checks that fails. Selections,
+// unlike branches, leave the failure path in one block.
+func (x *fn) choose(checks []*ir.Value, i int) {
+	to, t := x.out.fields[i].reg, movTypes[x.out.fields[i].kind]
+	last := len(checks) - 1
+	value := x.fieldOf(checks[last], i) // nil if checks differ
+	chosen := x.operand(value)
+	for k := last - 1; k >= 0; k-- {
+		v := x.fieldOf(checks[k], i)
+		if value != nil && same(v, value) {
+			continue
+		}
+		cond, not := strip(checks[k].Args[0])
+		yes, no := chosen, x.operand(v)
+		if not {
+			yes, no = no, yes
+		}
+		x.op("selp."+t, to, yes, no, x.reg(cond))
+		value, chosen = nil, to
+	}
+	if value != nil {
+		x.op("mov."+t, to, chosen)
+	}
+}
+
+// same reports whether two operands are the same value or equal constants.
+func same(v, w *ir.Value) bool {
+	return v == w || v.Op == ir.OpConst && w.Op == ir.OpConst && v.Aux == w.Aux
+}
+
+// Offsets of the fields of a fault record. Package driver reads the record.
+const (
+	recordFlag    = 0
+	recordEpoch   = 4
+	recordSummary = 8
+	recordSite    = 16
+	recordValues  = 24
+	recordBlock   = 48
+	recordThread  = 60
+	recordClaimed = 72
+)
+
+// record emits code that fills in the fault record and ends the thread. Only the first thread to
+// claim the host's slot writes the record. A later thread notes in the slot that another thread,
+// possibly of another launch, has claimed it. A wait for the later launch must not return before
+// the other thread's record is visible. If the host provided no slot, the thread traps.
+func (x *fn) record(site build.Reg, values [recordedValues]build.Operand) {
+	fault, claim := x.m.faultVars()
+	slot, epoch, old, summary := x.temp(ir.I64), x.temp(ir.I32), x.temp(ir.I32), x.temp(ir.I64)
+	none, lost := x.temp(ir.Bool), x.temp(ir.Bool)
+	trap, late, tell := x.b.NewLabel("trap"), x.b.NewLabel("late"), x.b.NewLabel("tell")
+	x.op("ld.global.u64", slot, fault.At(0))
+	x.op("setp.eq.s64", none, slot, build.Int(0))
+	x.b.When(none).Bra(trap)
+	x.op("ld.volatile.global.u32", epoch, slot.At(recordEpoch))
+	x.op("add.s32", epoch, epoch, build.Int(1))
+	x.op("atom.global.max.u32", old, claim.At(0), epoch)
+	x.op("setp.ge.u32", lost, old, epoch)
+	x.b.When(lost).Bra(late)
+	x.op("st.global.u64", slot.At(recordSite), site)
+	for i, r := range values {
+		x.op("st.global.u64", slot.At(recordValues+8*int64(i)), r)
+	}
+	for i, s := range []build.Special{build.CtaidX, build.CtaidY, build.CtaidZ, build.TidX, build.TidY, build.TidZ} {
+		at := slot.At(recordBlock + 4*int64(i))
+		if d := i - 3; d >= 0 && x.f.Launch.Required && x.f.Launch.Block[d] <= 1 {
+			x.op("st.global.u32", at, build.Int(0))
+			continue
+		}
+		r := x.temp(ir.I32)
+		x.op("mov.u32", r, s)
+		x.op("st.global.u32", at, r)
+	}
+	x.op("membar.sys")
+	x.op("st.volatile.global.u32", slot.At(recordFlag), epoch)
+	x.b.Bra(tell)
+	x.b.Place(late)
+	x.op("st.volatile.global.u32", slot.At(recordClaimed), old)
+	x.b.Place(tell)
+	x.op("membar.sys")
+	x.op("ld.global.u64", summary, slot.At(recordSummary))
+	x.op("st.volatile.global.u32", summary.At(0), build.Int(1))
+	x.op("membar.sys")
+	x.op("exit")
+	x.b.Place(trap)
+	x.op("trap")
+	x.op("exit")
+}
+
+var _ = [1]int{}[recordThread-recordBlock-12] // fails to compile unless the thread index directly follows the block index
+
+func (e *module) faultVars() (fault, claim *build.Var) {
+	if e.fault == nil {
+		e.fault = e.out.Global("__purecuda_fault", ptx.U64, 0).Align(8).Linkage(ptx.Weak).Init(build.Int(0))
+		e.claim = e.out.Global("__purecuda_claim", ptx.U32, 0).Align(4).Linkage(ptx.Weak).Init(build.Int(0))
+	}
+	return e.fault, e.claim
+}
+
+// siteOf returns the offset of the description of a check: its source position and what it checks.
+func (x *fn) siteOf(v *ir.Value) int64 {
+	name := x.f.GoName
+	if name == "" {
+		name = x.f.Name
+	}
+	pos := x.m.outside(v.Pos)
+	fields := []string{v.Site.Kind, name, x.m.file(pos), strconv.Itoa(int(pos.Line)), strconv.Itoa(int(pos.Col)), v.Site.Message}
+	text, r := strings.Join(fields, "\x00"), &x.out
+	at, ok := r.at[text]
+	if !ok {
+		at = int64(len(r.sites)+3) &^ 3
+		r.sites = append(r.sites, make([]byte, at-int64(len(r.sites)))...)
+		r.sites = append(binary.LittleEndian.AppendUint32(r.sites, uint32(len(text))), text...)
+		r.at[text] = at
+	}
+	return at
+}
+
+func (e *module) file(p ir.Pos) string {
+	if i := int(p.File); i >= 0 && i < len(e.ir.Files) && p.Line > 0 {
+		return e.ir.Files[i]
+	}
+	return ""
+}
+
+// outside returns the position to report for p. If p is in an inlined function of package gpu, that
+// is the position of the call in user code, such as the call of gpu.Run for a panic inside it.
+func (e *module) outside(p ir.Pos) ir.Pos {
+	for p.Inline > 0 && int(p.Inline) <= len(e.ir.Inlines) && path.Dir(e.file(p)) == "ptx/gpu" {
+		p = e.ir.Inlines[p.Inline-1].At
+	}
+	return p
+}
