@@ -8,6 +8,7 @@ import (
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/ptx"
 	"github.com/purecuda/cuda/ptx/kernels"
+	"github.com/purecuda/cuda/ptx/kernels/fused"
 )
 
 func Example_kernelsReady() {
@@ -24,6 +25,30 @@ func Example_kernelsReady() {
 	check(err, stream.Wait(context.Background()))
 	fmt.Println(contents(y)[0], contents(z)[0] > 0.99)
 	// Output: 0.5 true
+}
+
+func Example_kernelsFused() {
+	_, ctx, stream := open()
+	in, bias, out := ones(ctx), ones(ctx), ones(ctx)
+	// [fused]
+	x, c := fused.Input[float32]("x"), fused.Input[float32]("c")
+	a := fused.Scalar[float32]("a")
+	y := fused.Maximum(fused.Add(fused.Mul(a, x), c), fused.Const[float32](0))
+
+	kernel, err := fused.New(y)
+	check(err)
+	op, err := kernel.Op(out, x.Bind(in), c.Bind(bias), a.Bind(2))
+	check(err)
+	err = stream.Do(op) // or graph.Capture, Graph.Add, Exec.Set, Flow.Add
+	check(err)
+
+	arg, err := a.Arg(op) // to change the scalar between launches
+	check(err)
+	err = arg.Set(3)
+	// [end]
+	check(err, stream.Wait(context.Background()))
+	fmt.Println(contents(out)[0], op.Kernel().Name())
+	// Output: 3 fused_mul_add_max_f32
 }
 
 func Example_kernelsOwn() {

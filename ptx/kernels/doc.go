@@ -32,6 +32,9 @@
 //	err = stream.Do(ops...)
 //	nodes, err := g.AddBatch(nil, graph.Chain(ops))
 //
+// Package [github.com/purecuda/cuda/ptx/kernels/fused] computes a chain of elementwise operations with
+// one kernel.
+//
 // # Operands
 //
 // Operands are buffers, or views that may begin at any element. Elementwise kernels write

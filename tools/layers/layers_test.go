@@ -102,6 +102,7 @@ var layers = []layer{
 	{"ptx/go2ptx/internal/emit", list(nil, "ptx", "ptx/isa", "ptx/num", "ptx/build", "ptx/go2ptx/internal/ir"), all},
 	{"ptx/nvrtc", list(leaves, "loader"), all},
 	{"ptx/kernels", list(ofGraph, "ptx/num", "internal/softfloat", "ptx/gpu", "ptx/gpu/", "ptx/kernels/internal", "ptx/kernels/internal/"), all},
+	{"ptx/kernels/fused", list(ofGraph, "ptx/num", "internal/softfloat", "ptx/gpu", "ptx/gpu/", "ptx/isa", "ptx/build", "ptx/kernels", "ptx/kernels/internal", "ptx/kernels/internal/"), all},
 	{"ptx/kernels/internal", nil, all},
 	{"ptx/kernels/internal/kit", all, all}, // for tests
 	{"ptx/kernels/internal/kernelstest", nil, all},

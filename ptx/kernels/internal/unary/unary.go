@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/purecuda/cuda/ptx/gpu"
+	"github.com/purecuda/cuda/ptx/kernels/internal/functions"
 	"github.com/purecuda/cuda/ptx/kernels/internal/pack"
 	"github.com/purecuda/cuda/ptx/num"
 )
@@ -46,32 +47,32 @@ func sigmoid_f64(t gpu.Thread, dst, n, src uint64, f uint32) { double(t, dst, n,
 
 //gpu:kernel block=256
 func tanh_float(t gpu.Thread, dst, n, src uint64, f uint32) {
-	single(t, dst, n, src, f, each(tanh[float32]))
+	single(t, dst, n, src, f, each(functions.Tanh[float32]))
 }
 
 //gpu:kernel block=256
 func tanh_f64(t gpu.Thread, dst, n, src uint64, f uint32) {
-	double(t, dst, n, src, f, each(tanh[float64]))
+	double(t, dst, n, src, f, each(functions.Tanh[float64]))
 }
 
 //gpu:kernel block=256
 func log_float(t gpu.Thread, dst, n, src uint64, f uint32) {
-	single(t, dst, n, src, f, each(log[float32]))
+	single(t, dst, n, src, f, each(functions.Log[float32]))
 }
 
 //gpu:kernel block=256
 func log_f64(t gpu.Thread, dst, n, src uint64, f uint32) {
-	double(t, dst, n, src, f, each(log[float64]))
+	double(t, dst, n, src, f, each(functions.Log[float64]))
 }
 
 //gpu:kernel block=256
 func gelu_float(t gpu.Thread, dst, n, src uint64, f uint32) {
-	single(t, dst, n, src, f, each(gelu[float32]))
+	single(t, dst, n, src, f, each(functions.GELU[float32]))
 }
 
 //gpu:kernel block=256
 func gelu_f64(t gpu.Thread, dst, n, src uint64, f uint32) {
-	double(t, dst, n, src, f, each(gelu[float64]))
+	double(t, dst, n, src, f, each(functions.GELU[float64]))
 }
 
 func single(t gpu.Thread, dst, n, src uint64, f uint32, compute func(f uint32, x []float32)) {
@@ -101,7 +102,7 @@ func double(t gpu.Thread, dst, n, src uint64, f uint32, compute func(f uint32, x
 }
 
 // each applies a function to each element.
-func each[T float](f func(T) T) func(uint32, []T) {
+func each[T functions.Float](f func(T) T) func(uint32, []T) {
 	return func(_ uint32, x []T) {
 		for k := range x {
 			x[k] = f(x[k])
@@ -109,7 +110,7 @@ func each[T float](f func(T) T) func(uint32, []T) {
 	}
 }
 
-func simple[T float](f uint32, x []T) {
+func simple[T functions.Float](f uint32, x []T) {
 	switch f {
 	case Neg:
 		for k := range x {
@@ -131,13 +132,13 @@ func simple[T float](f uint32, x []T) {
 		}
 	case Rsqrt:
 		for k := range x {
-			x[k] = rsqrt(x[k])
+			x[k] = functions.Rsqrt(x[k])
 		}
 	}
 }
 
 // sigmoid computes the functions of the form x / (1 + exp(u)).
-func sigmoid[T float](f uint32, x []T) {
+func sigmoid[T functions.Float](f uint32, x []T) {
 	var u [4 * 2]T
 	switch f {
 	case Exp:
@@ -146,9 +147,8 @@ func sigmoid[T float](f uint32, x []T) {
 			u[k] = x[k]
 		}
 	case GELUTanh:
-		// (1 + tanh v) / 2 is the sigmoid of 2v, which keeps its digits where the sum loses them.
 		for k, v := range x {
-			u[k] = v * (-1.5957691216057308 + -0.07135481627260025*(v*v))
+			u[k] = functions.GELUTanhArgument(v)
 		}
 	default:
 		for k := range x {
@@ -156,7 +156,7 @@ func sigmoid[T float](f uint32, x []T) {
 		}
 	}
 	for k := range x {
-		u[k] = exp(u[k])
+		u[k] = functions.Exp(u[k])
 	}
 	switch f {
 	case Exp:
@@ -165,11 +165,11 @@ func sigmoid[T float](f uint32, x []T) {
 		}
 	case Sigmoid:
 		for k := range x {
-			x[k] = quotient(1, u[k])
+			x[k] = functions.Quotient(1, u[k])
 		}
 	default:
 		for k := range x {
-			x[k] = quotient(x[k], u[k])
+			x[k] = functions.Quotient(x[k], u[k])
 		}
 	}
 }
