@@ -143,7 +143,10 @@ var Refused = []Refusal{
 	{Code: "if t.ThreadX() < 7 { /**/t.Sync() }; x[0]++", Error: "only some threads of a block reach this barrier: move it out of the condition in line 13"},
 	{Code: "s := gpu.Shared[[1 << 20]int32](t); s[n] = 1; x[0] = s[1]", Error: "kernel k has 4194304 bytes of .shared variables; at most 167936 are allowed for any GPU: use less, or gpu.DynamicShared"},
 	{Code: "_ = f10(n)", Decls: explosion(), Error: "the kernel is too large when all calls are inlined: mark large functions with //gpu:noinline"},
-	{Code: "v, err := half(n); if /**/err == nil { x[0] = v }", Decls: "func half(n int) (int32, error) {\n\tif n%2 != 0 {\n\t\treturn 0, errors.New(\"odd\")\n\t}\n\treturn int32(n / 2), nil\n}", Imports: "errors", Error: "the error is known only when the kernel runs: return a bool instead of an error, or use gpu.Assert"},
+	{Code: "v, err := /**/half(n); if err == nil { x[0] = v }", Decls: "func half(n int) (int32, error) {\n\tif n%2 != 0 {\n\t\treturn 0, errors.New(\"odd\")\n\t}\n\treturn int32(n / 2), nil\n}", Imports: "errors", Error: "a function that a kernel calls cannot return an error: return a bool instead of an error, or use gpu.Assert"},
+	{Code: "if /**/check(n) != nil { x[0] = 1 }", Decls: "func check(n int) error { return nil }", Error: "a function that a kernel calls cannot return an error: return a bool instead of an error, or use gpu.Assert"},
+	{Code: "check := func() error { return nil }; if /**/check() != nil { x[0] = 1 }", Error: "a function that a kernel calls cannot return an error: return a bool instead of an error, or use gpu.Assert"},
+	{Code: "var err error; if n > 1 { err = code(n) }; if /**/err == nil { x[0] = 1 }", Decls: "type code int\n\nfunc (c code) Error() string { return \"code\" }", Error: "the error is known only when the kernel runs: return a bool instead of an error, or use gpu.Assert"},
 	{Code: "var m map[int]int; x[0] = int32(/**/len(m))", Error: "the type map[int]int is not available in kernels: use slices with sorted keys, or an array"},
 	{Code: "/**/t.WaitGroup(n)", Error: "the argument n of gpu.Thread.WaitGroup must be a constant: choose between calls with a switch"},
 }

@@ -7,7 +7,7 @@ var RefusedGo = []Refusal{
 	{Imports: "fmt os", Code: "/**/fmt.Fprintf(os.Stderr, \"%d\", n)", Error: "fmt.Fprintf is not available in kernels: use gpu.Printf"},
 	{Imports: "fmt", Code: "f := fmt.Print; /**/f(n)", Error: "fmt.Print is not available in kernels: use gpu.Printf"},
 	{Imports: "fmt", Code: "panic(/**/fmt.Sprintf(\"%d\", n))", Error: "fmt.Sprintf is not available in kernels: use gpu.Printf, or a constant string"},
-	{Imports: "fmt", Code: "if err := check(n); err != nil { x[0] = 1 }", Decls: "func check(n int) error { return /**/fmt.Errorf(\"%d\", n) }", Error: "fmt.Errorf is not available in kernels: return a bool instead of an error, or use gpu.Assert"},
+	{Imports: "fmt", Code: "if err := /**/fmt.Errorf(\"%d\", n); err != nil { x[0] = 1 }", Error: "fmt.Errorf is not available in kernels: return a bool instead of an error, or use gpu.Assert"},
 	{Imports: "errors", Code: "if /**/errors.Is(errors.New(\"a\"), errors.New(\"b\")) { x[0] = 1 }", Error: "errors.Is is not available in kernels: return a bool instead of an error, or use gpu.Assert"},
 	{Imports: "log", Code: "/**/log.Printf(\"%d\", n)", Error: "log.Printf is not available in kernels: use gpu.Printf"},
 	{Imports: "log", Code: "/**/log.Fatal(n)", Error: "log.Fatal is not available in kernels: use gpu.Assert, or panic with a constant string"},

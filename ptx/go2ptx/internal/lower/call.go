@@ -38,7 +38,7 @@ func (f *frame) call(e *ast.CallExpr) []val {
 	} else if tv.IsBuiltin() {
 		return f.builtin(e, fun)
 	}
-	if f.refused(e, fun) {
+	if named := f.named(fun); named != nil && (f.refuseFunc(e, named) || f.returnsError(e, f.pkg.Info.TypeOf(fun), named)) {
 		return f.zeros(e)
 	}
 	if c, ok := f.staticCallee(fun); ok {
@@ -55,6 +55,28 @@ func (f *frame) call(e *ast.CallExpr) []val {
 	args := f.arguments(e, sig)
 	f.at(e)
 	return f.callFunc(e, fn, args)
+}
+
+// returnsError reports an error and returns true if the user's code calls a function of its own that
+// has an error among its results. Only an error that is always nil could be compiled. fn is the
+// function, or nil if it has no name.
+func (f *frame) returnsError(n ast.Node, typ types.Type, fn *types.Func) bool {
+	sig, ok := under(typ).(*types.Signature)
+	if !ok || f.pkg.FromGo() {
+		return false
+	}
+	if fn != nil {
+		if pkg, _ := f.l.prog.Body(fn); pkg != nil && pkg.FromGo() {
+			return false
+		}
+	}
+	for i := range sig.Results().Len() {
+		if types.Identical(sig.Results().At(i).Type(), types.Universe.Lookup("error").Type()) {
+			f.errorf(n, "error-result")
+			return true
+		}
+	}
+	return false
 }
 
 // zeros returns zero values in place of a call's results after an error.
@@ -327,6 +349,8 @@ func (f *frame) callFunc(n ast.Node, fn val, args []val) []val {
 	switch c := fn.leaves[0].(type) {
 	case *closure:
 		switch {
+		case f.returnsError(n, fn.typ, c.in.fn):
+			return results()
 		case c.body != nil:
 			return []val{f.callBody(n, c.body, args)}
 		case c.lit != nil:

@@ -39,6 +39,7 @@ var Refusals = []Refusal{
 	{"const-arg", "the argument %s of %s must be a constant", "choose between calls with a switch"},
 	{"defer", "defer is not available in kernels", "call the function at the end"},
 	{"error-known", "the error is known only when the kernel runs", "return a bool instead of an error, or use gpu.Assert"},
+	{"error-result", "a function that a kernel calls cannot return an error", "return a bool instead of an error, or use gpu.Assert"},
 	{"func-in-memory", "a function or interface cannot be stored in memory", "pass functions only to functions, and index arrays of functions with constants"},
 	{"func-known", "the function or interface is known only when the kernel runs", "use a switch between calls"},
 	{"func-param", "a recursive or noinline function cannot have a parameter or result of type %s", "pass numbers and slices"},

@@ -46,9 +46,8 @@ func (f *frame) literalEntry(n ast.Node, c *frame) goEntry {
 	return c.entry
 }
 
-// refused reports an error and returns true if a call names a function of the Go distribution that
-// is known not to compile. The caller need not lower the arguments.
-func (f *frame) refused(e *ast.CallExpr, fun ast.Expr) bool {
+// named returns the declared function or method that a call names, or nil.
+func (f *frame) named(fun ast.Expr) *types.Func {
 	switch x := fun.(type) {
 	case *ast.IndexExpr:
 		fun = ast.Unparen(x.X)
@@ -62,13 +61,14 @@ func (f *frame) refused(e *ast.CallExpr, fun ast.Expr) bool {
 	case *ast.SelectorExpr:
 		id = x.Sel
 	default:
-		return false
+		return nil
 	}
-	fn, ok := f.pkg.Info.Uses[id].(*types.Func)
-	return ok && f.refuseFunc(e, fn)
+	fn, _ := f.pkg.Info.Uses[id].(*types.Func)
+	return fn
 }
 
-// refuseFunc is like refused, but takes the function.
+// refuseFunc reports an error and returns true if a function of the Go distribution is known not to
+// compile. The caller need not lower the arguments.
 func (f *frame) refuseFunc(n ast.Node, fn *types.Func) bool {
 	pkg, decl := f.l.prog.Body(fn)
 	if pkg == nil || !pkg.FromGo() {
