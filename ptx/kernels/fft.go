@@ -108,16 +108,16 @@ func (f *transform) launches(work *Workspace) error {
 	if err := blocks(&cfg, rows<<(log2-lanes[0])); err != nil {
 		return err
 	}
-	if err := f.ops.launch(fftSource, c, kernelName{"fft_columns"}, &cfg,
-		out(&between), in(&f.src), u64(rows), u32(uint32(log1)), u32(uint32(log2)), u32(uint32(lanes[0])), u32(f.inverse)); err != nil {
+	if err := f.ops.launch(fftSource, c, kernelName{"fft_parts"}, &cfg,
+		out(&between), in(&f.src), u64(rows), u32(uint32(log1)), u32(uint32(log2)), u32(uint32(lanes[0])), f32(1), u32(f.inverse), u32(0)); err != nil {
 		return err
 	}
 	cfg = driver.LaunchConfig{Block: driver.D1(1 << (log2 + lanes[1] - 3)), SharedMem: 8 << (log2 + lanes[1])}
 	if err := blocks(&cfg, rows<<(log1-lanes[1])); err != nil {
 		return err
 	}
-	return f.ops.launch(fftSource, c, kernelName{"fft_rest"}, &cfg,
-		out(&f.dst), in(&between), u64(rows), u32(uint32(log1)), u32(uint32(log2)), u32(uint32(lanes[1])), f32(f.scale), u32(f.inverse))
+	return f.ops.launch(fftSource, c, kernelName{"fft_parts"}, &cfg,
+		out(&f.dst), in(&between), u64(rows), u32(uint32(log1)), u32(uint32(log2)), u32(uint32(lanes[1])), f32(f.scale), u32(f.inverse), u32(1))
 }
 
 // lanesOf returns the number of transforms of a block, as a power of two. Devices before compute

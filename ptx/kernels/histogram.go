@@ -29,9 +29,16 @@ func Histogram[T uint8 | int32 | uint32 | int64](counts driver.MemoryOf[uint32],
 	if err != nil {
 		return nil, opError("histogram", err)
 	}
-	cfg, kernel, last := histogramOf(c.n, s, n, typeName[T]())
+	elements, bins := bitsName[T](), c.n
+	switch typeOf[T]() {
+	case typeI32:
+		bins = min(bins, 1<<31) // more would be those of negative numbers
+	case typeI64:
+		elements = "i64"
+	}
+	cfg, kernel, last := histogramOf(bins, s, n, elements)
 	m := maker{histogramSource, c.mem.Context(), kernel, reused(again)}
-	l, err := m.prepare(&cfg, inOut(&c), u64(c.n), in(&s), u64(s.n), last)
+	l, err := m.prepare(&cfg, inOut(&c), u64(bins), in(&s), u64(s.n), last)
 	if err != nil {
 		return nil, opError("histogram", err)
 	}

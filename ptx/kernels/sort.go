@@ -150,14 +150,15 @@ func (s *sorting) launches(work *Workspace) error {
 	if err := s.ops.launch(radixSource, c, kernelName{"sort_count_", size}, &cfg, inOut(&head), in(&s.src), u64(s.src.n), negative, all); err != nil {
 		return err
 	}
-	kernel := kernelName{"sort_", size, "_none"}
-	if s.pairs {
-		kernel[2], kernel[3] = "_", "b32"
-		if s.values[0].size == 8 {
-			kernel[3] = "b64"
-		}
+	kernel := kernelName{"sort_", size}
+	if s.pairs && s.dst.size == 4 {
+		kernel[1], kernel[2] = "pairs_", size
 	}
 	cfg = driver.LaunchConfig{Grid: driver.D1(int(sizes.tiles)), Block: driver.D1(radix.Threads)}
+	var valueSize uint32
+	if s.pairs {
+		valueSize = uint32(s.values[0].size)
+	}
 	// The passes write to the workspace and to dst in turn. Their number is even.
 	from, to := &s.src, &keys
 	fromValues, toValues := &s.values[1], &values
@@ -167,7 +168,7 @@ func (s *sorting) launches(work *Workspace) error {
 			dstValues, srcValues = out(toValues), in(fromValues)
 		}
 		if err := s.ops.launch(radixSource, c, kernel, &cfg,
-			out(to), in(from), u64(s.dst.n), dstValues, srcValues, inOut(&head), inOut(&a), out(&b), negative, all, u32(uint32(pass))); err != nil {
+			out(to), in(from), u64(s.dst.n), dstValues, srcValues, inOut(&head), inOut(&a), out(&b), negative, all, u32(uint32(pass)), u32(valueSize)); err != nil {
 			return err
 		}
 		a, b = b, a

@@ -21,7 +21,7 @@ var topkSource = source(topk.Module)
 // The operations are one or two launches that must run in order. Do not change their arguments: create
 // the operations again.
 func TopK[T float32 | F16 | BF16 | int32 | uint32](values Matrix[T], index Matrix[int64], src Matrix[T], largest bool, work *Workspace, again ...driver.Op) ([]driver.Op, error) {
-	s := topKSearch{values: values.operand("values"), index: index.operand("index"), src: src.operand("src"), largest: largest, name: bitsName[T](), ops: sequenceOf(again)}
+	s := topKSearch{values: values.operand("values"), index: index.operand("index"), src: src.operand("src"), largest: largest, ops: sequenceOf(again)}
 	s.float, s.signed = isFloat[T](), typeOf[T]() == typeI32
 	if err := s.check(); err != nil {
 		return nil, opError("top k", err)
@@ -42,7 +42,6 @@ func TopKWorkspace(rows, k int) int { return scratchSize(8 * mostParts * uint64(
 type topKSearch struct {
 	values, index, src     box
 	largest, float, signed bool
-	name                   string // of the size of elements
 	ops                    sequence
 }
 
@@ -107,9 +106,12 @@ func (s *topKSearch) launches(work *Workspace) error {
 	if !s.largest {
 		all ^= 1<<32 - 1
 	}
-	pitched := uint32(1)
-	if s.src.addr%16 != 0 || rows > 1 && uint64(s.src.pitch)*uint64(s.src.size)%16 != 0 {
-		pitched = 0
+	flags := uint32(0)
+	if s.src.addr%16 == 0 && (rows <= 1 || uint64(s.src.pitch)*uint64(s.src.size)%16 == 0) {
+		flags = topk.Wide
+	}
+	if s.src.size == 2 {
+		flags |= topk.Half
 	}
 	blocks := rows * parts
 	if k == 0 {
@@ -122,16 +124,16 @@ func (s *topKSearch) launches(work *Workspace) error {
 	if blocks == 0 { // a launch has at least one block
 		k, cols = 0, 0
 	}
-	if err := s.ops.launch(topkSource, c, kernelName{"topk_", s.name}, &cfg,
+	if err := s.ops.launch(topkSource, c, kernelName{"topk"}, &cfg,
 		out(&s.values.operand), out(&s.index.operand), in(&s.src.operand), u64(cols), u64(uint64(s.src.pitch)), u64(k), u64(uint64(s.values.pitch)), u64(uint64(s.index.pitch)),
-		memory, u64(length), u32(uint32(parts)), u32(negative), u32(all), u32(pitched)); err != nil {
+		memory, u64(length), u32(uint32(parts)), u32(negative), u32(all), u32(flags)); err != nil {
 		return err
 	}
 	if parts == 1 {
 		return nil
 	}
 	cfg.Grid = driver.D1(int(rows))
-	return s.ops.launch(topkSource, c, kernelName{"topk_merge_", s.name}, &cfg,
+	return s.ops.launch(topkSource, c, kernelName{"topk_merge"}, &cfg,
 		out(&s.values.operand), out(&s.index.operand), in(&found), u64(k), u64(uint64(s.values.pitch)), u64(uint64(s.index.pitch)),
-		u32(uint32(parts)), u32(negative), u32(all))
+		u32(uint32(parts)), u32(negative), u32(all), u32(flags))
 }

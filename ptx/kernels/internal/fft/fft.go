@@ -175,74 +175,60 @@ func Rows(t gpu.Thread, dst, src, rows uint64, log uint32, scale float32, invers
 	}
 }
 
-// Columns is the first of two launches that transform rows of 2^(log1+log2) numbers. A row is a matrix of
-// 2^log1 rows and 2^log2 columns. The launch transforms the columns, and multiplies the result by the
-// roots that are between the two launches. A block computes lanes columns.
+// Parts is one of two launches that transform rows of 2^(log1+log2) numbers. A row is a matrix of 2^log1
+// rows and 2^log2 columns. The first launch transforms the columns, and multiplies the result by the
+// roots that are between the two launches. The second launch transforms the rows of the matrix, and
+// transposes the result. A block computes lanes columns, or rows.
 //
-//gpu:kernel maxblock=1024 name=fft_columns
-func Columns(t gpu.Thread, dst, src, rows uint64, log1, log2, logLanes, inverse uint32) {
+//gpu:kernel maxblock=1024 name=fft_parts
+func Parts(t gpu.Thread, dst, src, rows uint64, log1, log2, logLanes uint32, scale float32, inverse, second uint32) {
 	if rows == 0 {
 		return // the launch has one block
 	}
-	length, columns := uint32(1)<<(log1&31), uint32(1)<<(log2&31)
-	lanes := uint32(1) << (logLanes & 31)
-	tid := uint32(t.ThreadX())
-	lane := tid & (lanes - 1)
-	f := transform{shared: gpu.DynamicShared[float32](t), length: length, j: tid >> (logLanes & 31), offset: lane, stride: lanes}
+	height, columns := uint32(1)<<(log1&31), uint32(1)<<(log2&31)
+	log, logBlocks, swap := log1, log2-logLanes, inverse
+	if second != 0 {
+		log, logBlocks, swap = log2, log1-logLanes, 0
+	}
+	length, lanes := uint32(1)<<(log&31), uint32(1)<<(logLanes&31)
+	part := length / Each
 	all := 2 * int(rows) << ((log1 + log2) & 31)
 	x, y := gpu.ViewAt[float32](src, all).Slice(), gpu.ViewAt[float32](dst, all).Slice()
-	blocks := log2 - logLanes // of a row, as a power of two
-	column := (uint32(t.BlockX())&(1<<(blocks&31)-1))<<(logLanes&31) + lane
-	first := t.BlockX()>>(blocks&31)<<((log1+log2)&31) + int(f.j*columns+column)
-	step := int(length / Each * columns)
+	matrix := t.BlockX() >> (logBlocks & 31) << ((log1 + log2) & 31)
+	begin := (uint32(t.BlockX()) & (1<<(logBlocks&31) - 1)) << (logLanes & 31)
+	tid := uint32(t.ThreadX())
+	lane, j := tid&(lanes-1), tid>>(logLanes&31)
+	f := transform{shared: gpu.DynamicShared[float32](t), length: length, j: j, offset: lane, stride: lanes}
+	first, step := matrix+int(j*columns+begin+lane), int(part*columns)
+	if second != 0 {
+		row := tid >> ((log - 3) & 31)
+		f.j, f.offset, f.stride = tid&(part-1), row*length, 1
+		first, step = matrix+int((begin+row)*length+f.j), int(part)
+	}
 	var v [Each]complex64
 	for r := range Each {
-		v[r] = load(x, first+r*step, inverse)
+		v[r] = load(x, first+r*step, swap)
 	}
-	v = f.run(t, log1, v)
-	scale := -2 / (float32(length) * float32(columns)) // a power of two, so the angles are exact
-	base := root(float32(column*f.j) * scale)
-	v = turn(v, float32(column*(length/Each))*scale)
-	for r := range Each {
-		store(y, first+r*step, times(v[r], base), 1, 0)
-	}
-}
-
-// Rest is the second launch after Columns. It transforms the rows of the matrix, and transposes the
-// result. A block computes lanes rows.
-//
-//gpu:kernel maxblock=1024 name=fft_rest
-func Rest(t gpu.Thread, dst, src, rows uint64, log1, log2, logLanes uint32, scale float32, inverse uint32) {
-	if rows == 0 {
+	v = f.run(t, log, v)
+	if second == 0 {
+		column := begin + lane
+		scale := -2 / (float32(length) * float32(columns)) // a power of two, so the angles are exact
+		base := root(float32(column*j) * scale)
+		v = turn(v, float32(column*part)*scale)
+		for r := range Each {
+			store(y, first+r*step, times(v[r], base), 1, 0)
+		}
 		return
 	}
-	height, length := uint32(1)<<(log1&31), uint32(1)<<(log2&31)
-	lanes := uint32(1) << (logLanes & 31)
-	threads := length / Each
-	tid := uint32(t.ThreadX())
-	row := tid >> ((log2 - 3) & 31)
-	f := transform{shared: gpu.DynamicShared[float32](t), length: length, j: tid & (threads - 1), offset: row * length, stride: 1}
-	all := 2 * int(rows) << ((log1 + log2) & 31)
-	x, y := gpu.ViewAt[float32](src, all).Slice(), gpu.ViewAt[float32](dst, all).Slice()
-	blocks := log1 - logLanes
-	matrix := t.BlockX() >> (blocks & 31) << ((log1 + log2) & 31)
-	begin := (uint32(t.BlockX()) & (1<<(blocks&31) - 1)) << (logLanes & 31)
-	first := matrix + int((begin+row)*length+f.j)
-	var v [Each]complex64
-	for r := range Each {
-		v[r] = load(x, first+r*int(threads), 0)
-	}
-	v = f.run(t, log2, v)
 	// Neighbouring threads write points of neighbouring rows.
 	t.Sync()
 	for r := range uint32(Each) {
-		f.set(f.j+r*threads, v[r])
+		f.set(f.j+r*part, v[r])
 	}
 	t.Sync()
-	lane, j := tid&(lanes-1), tid>>(logLanes&31)
 	f.offset = lane * length
 	for r := range uint32(Each) {
-		point := j + r*threads
+		point := j + r*part
 		store(y, matrix+int(point*height+begin+lane), f.get(point), scale, inverse)
 	}
 }

@@ -30,6 +30,7 @@ func Bytes(t gpu.Thread, dst, bins, src, n, skip uint64) {
 func countBytes(t gpu.Thread, counts []uint32, x []uint8, packs []uint32, skip, n int) {
 	table := gpu.Shared[[rows * ByteThreads]uint32](t)
 	tid := t.ThreadX()
+	//gpu:unroll 8
 	for r := range rows {
 		table[r*ByteThreads+tid] = 0
 	}
@@ -88,9 +89,10 @@ func count(table *[rows * ByteThreads]uint32, column, w uint32) {
 func flush(table *[rows * ByteThreads]uint32, tid int, sums *[4]uint32) {
 	row := table[tid%rows*ByteThreads+tid/rows*rows:][:rows]
 	var even, odd uint32 // two sums of 16 bits: at most 64 counters of at most 255
-	for i := range rows {
+	//gpu:unroll 16
+	for i := range uint32(rows) {
 		// The threads of a warp read different columns, and so different banks.
-		p := &row[(i^tid)%rows]
+		p := &row[(i^uint32(tid))%rows]
 		w := *p
 		*p = 0
 		even += w & 0x00ff00ff
@@ -106,20 +108,20 @@ func flush(table *[rows * ByteThreads]uint32, tid int, sums *[4]uint32) {
 const Threads = 256
 
 // Index lists the element types of Values and Many.
-type Index interface{ i32 | u32 | i64 }
+type Index interface{ b32 | i64 }
 
 type (
-	i32 = int32
-	u32 = uint32
+	b32 = uint32
 	i64 = int64
 )
 
-// Values is like Bytes, for numbers. The block counts in dynamic shared memory, of which each bin has
+// Values is like Bytes, for numbers. For int32, there are at most 2^31 bins, so that negative numbers
+// have none. The block counts in dynamic shared memory, of which each bin has
 // one word for each of the copies, a power of two. More copies mean fewer threads that add to the same
 // word.
 //
 //gpu:kernel block=256 name=histogram
-//gpu:instance i32 u32 i64
+//gpu:instance b32 i64
 func Values[T Index](t gpu.Thread, dst, bins, src, n uint64, copies uint32) {
 	countValues(t, gpu.ViewAt[uint32](dst, int(bins)).Slice(), gpu.ViewAt[T](src, int(n)).Slice(), copies)
 }
@@ -164,7 +166,7 @@ func add[T Index](table []uint32, bins uint32, v T) {
 // Many is like Values, for more bins than fit in shared memory.
 //
 //gpu:kernel block=256 name=histogram_many
-//gpu:instance i32 u32 i64
+//gpu:instance b32 i64
 func Many[T Index](t gpu.Thread, dst, bins, src, n uint64, _ uint32) {
 	counts, x := gpu.ViewAt[uint32](dst, int(bins)).Slice(), gpu.ViewAt[T](src, int(n)).Slice()
 	for i := t.GlobalX(); i < len(x); i += t.GridStrideX() {

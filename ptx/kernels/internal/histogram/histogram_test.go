@@ -14,7 +14,7 @@ import (
 func TestKernelsAreUpToDate(t *testing.T) { cudatest.CheckKernels(t) }
 
 // data returns n elements: random ones or, with one kind, equal ones.
-func data[T uint8 | Index](n, kinds int) []T {
+func data[T uint8 | int32 | Index](n, kinds int) []T {
 	r := rand.New(rand.NewPCG(uint64(n), uint64(kinds)))
 	x := make([]T, n)
 	for i := range x {
@@ -27,7 +27,7 @@ func data[T uint8 | Index](n, kinds int) []T {
 }
 
 // want adds the histogram of x to counts.
-func want[T uint8 | Index](counts []uint32, x []T) []uint32 {
+func want[T uint8 | int32 | Index](counts []uint32, x []T) []uint32 {
 	counts = slices.Clone(counts)
 	for _, v := range x {
 		if v >= 0 && uint64(v) < uint64(len(counts)) {
@@ -71,17 +71,17 @@ func TestBytes(t *testing.T) {
 
 func TestValues(t *testing.T) {
 	k := kit.New(t, Module)
-	testValues[int32](t, k, "i32")
-	testValues[uint32](t, k, "u32")
+	testValues[int32](t, k, "b32")
+	testValues[uint32](t, k, "b32")
 	testValues[int64](t, k, "i64")
 }
 
-func testValues[T Index](t *testing.T, k *kit.Kit, name string) {
+func testValues[T int32 | Index](t *testing.T, k *kit.Kit, name string) {
 	for _, n := range []int{0, 1, 255, 4096, 10007} {
 		for _, kinds := range []int{1000, 1} {
 			for _, bins := range []int{1, 10, 1000} {
 				for _, copies := range []uint32{1, 8} {
-					t.Run(fmt.Sprintf("%s/%d/%d/%d/%d", name, n, kinds, bins, copies), func(t *testing.T) {
+					t.Run(fmt.Sprintf("%T/%d/%d/%d/%d", T(0), n, kinds, bins, copies), func(t *testing.T) {
 						k := k.With(t)
 						x := data[T](n, kinds)
 						if n > 2 {

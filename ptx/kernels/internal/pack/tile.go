@@ -14,84 +14,106 @@ func TileSide(size int) int {
 // tileThreads is the number of threads of a block that moves tiles.
 const tileThreads = 256
 
-// Tile moves a tile through shared memory, so that both sides are accessed along rows. Element x of
-// row y, with x < width and y < height, as far as they are in the tile, is at from + x*size + y*fromRow, and goes to
-// to + y*size + x*toRow, except that the first distances are fromStep and toStep instead of size. All
-// are in bytes.
-func Tile[B Bits](t gpu.Thread, to, from uint64, toStep, toRow, fromStep, fromRow int, width, height int) {
-	side := TileSide(Size[B]())
+// Word lists the types in which a tile holds elements: of up to 4 bytes, and of 8 bytes.
+type Word interface{ uint32 | uint64 }
+
+// WordSide returns TileSide for the elements that W holds.
+func WordSide[W Word]() int { return TileSide(Size[W]()) }
+
+// Tile moves a tile of elements of a size in bytes through shared memory, so that both sides are accessed
+// along rows. Element x of row y, with x < width and y < height, as far as they are in the tile, is at
+// from + x*size + y*fromRow, and goes to to + y*size + x*toRow, except that the first distances are
+// fromStep and toStep instead of size. All are in bytes.
+func Tile[W Word](t gpu.Thread, to, from uint64, toStep, toRow, fromStep, fromRow int, width, height, size int) {
+	side := WordSide[W]()
 	high := tileThreads / side
-	tile := tileOf[B](t, side)
+	tile := tileOf[W](t)
 	width, height = min(width, side), min(height, side)
 	x, y := t.ThreadX()%side, t.ThreadX()/side
 	from += uint64(x*fromStep + y*fromRow)
 	to += uint64(x*toStep + y*toRow)
 	if width == side && height == side {
 		// Each thread has all its elements of a tile on their way at once.
-		var v [16]B
-		for k := range side / high {
-			v[k] = *Element[B](from + uint64(k*high*fromRow))
+		var v [16]W
+		switch size {
+		case 1:
+			loadColumn[uint8](from, high*fromRow, &v)
+		case 2:
+			loadColumn[uint16](from, high*fromRow, &v)
+		default:
+			loadColumn[W](from, high*fromRow, &v)
 		}
 		for k := range side / high {
-			tile.set(x, y+k*high, v[k])
+			tile[(y+k*high)*(side+1)+x] = v[k]
 		}
 		t.Sync()
 		for k := range side / high {
-			*Element[B](to + uint64(k*high*toRow)) = tile.at(y+k*high, x)
+			v[k] = tile[x*(side+1)+y+k*high]
+		}
+		switch size {
+		case 1:
+			storeColumn[uint8](to, high*toRow, &v)
+		case 2:
+			storeColumn[uint16](to, high*toRow, &v)
+		default:
+			storeColumn[W](to, high*toRow, &v)
 		}
 	} else {
+		//gpu:unroll 1
 		for k := y; k < height && x < width; k += high {
-			seldom()
-			tile.set(x, k, *Element[B](from))
+			at := &tile[k*(side+1)+x]
+			switch size {
+			case 1:
+				*at = W(*Element[uint8](from))
+			case 2:
+				*at = W(*Element[uint16](from))
+			default:
+				*at = *Element[W](from)
+			}
 			from += uint64(high * fromRow)
 		}
 		t.Sync()
+		//gpu:unroll 1
 		for k := y; k < width && x < height; k += high {
-			seldom()
-			*Element[B](to) = tile.at(k, x)
+			v := tile[x*(side+1)+k]
+			switch size {
+			case 1:
+				*Element[uint8](to) = uint8(v)
+			case 2:
+				*Element[uint16](to) = uint16(v)
+			default:
+				*Element[W](to) = v
+			}
 			to += uint64(high * toRow)
 		}
 	}
 	t.Sync()
 }
 
-// tile is a tile in shared memory. Small elements have 4 bytes too, so that all types share the memory,
-// and neighbours are in different banks. The column that is too many keeps rows in different banks.
-type tile[B Bits] struct {
-	words []uint32
-	longs []uint64
-	pitch int
-}
-
-func tileOf[B Bits](t gpu.Thread, side int) tile[B] {
-	if Size[B]() == 8 {
-		return tile[B]{nil, longsOf(t), side + 1}
-	}
-	return tile[B]{wordsOf(t), nil, side + 1}
-}
-
-// These functions are not generic, because each instance would have a variable of its own.
-func longsOf(t gpu.Thread) []uint64 { return gpu.Shared[[32 * 33]uint64](t)[:] }
-func wordsOf(t gpu.Thread) []uint32 { return gpu.Shared[[64 * 65]uint32](t)[:] }
-
-func (l *tile[B]) set(x, y int, v B) {
-	if Size[B]() == 8 {
-		l.longs[y*l.pitch+x] = uint64(v)
-	} else {
-		l.words[y*l.pitch+x] = uint32(v)
+func loadColumn[B Bits, W Word](from uint64, step int, v *[16]W) {
+	n := WordSide[W]()
+	for k := range n * n / tileThreads {
+		v[k] = W(*Element[B](from + uint64(k*step)))
 	}
 }
 
-func (l *tile[B]) at(x, y int) B {
-	if Size[B]() == 8 {
-		return B(l.longs[y*l.pitch+x])
+func storeColumn[B Bits, W Word](to uint64, step int, v *[16]W) {
+	n := WordSide[W]()
+	for k := range n * n / tileThreads {
+		*Element[B](to + uint64(k*step)) = B(v[k])
 	}
-	return B(l.words[y*l.pitch+x])
 }
 
-// seldom keeps the compiler from unrolling the loop around it, which runs only in incomplete tiles.
-func seldom() {
-	if gpu.Device() {
-		gpu.PTX("")
+// tileOf returns the shared memory of a tile. Its rows have a column that is too many, so that neighbours
+// in a column are in different banks.
+func tileOf[W Word](t gpu.Thread) []W {
+	const side32, side64 = 64, 32
+	var tile []W
+	switch tile := any(&tile).(type) {
+	case *[]uint32:
+		*tile = gpu.Shared[[side32 * (side32 + 1)]uint32](t)[:]
+	case *[]uint64:
+		*tile = gpu.Shared[[side64 * (side64 + 1)]uint64](t)[:]
 	}
+	return tile
 }

@@ -33,15 +33,11 @@ const (
 	HeadWords  = mostPasses + mostPasses*Digits
 )
 
-// Key lists the types of keys by their bits, and Value those of values. The type uint8 stands for keys
-// without values.
+// Key lists the types of keys by their bits.
 type (
-	Key   interface{ b32 | b64 }
-	Value interface{ none | b32 | b64 }
-
-	none = uint8
-	b32  = uint32
-	b64  = uint64
+	Key interface{ b32 | b64 }
+	b32 = uint32
+	b64 = uint64
 )
 
 // flip maps keys to numbers whose unsigned order is that of the keys. For unsigned numbers, negative
@@ -112,64 +108,73 @@ func countDigits[K Key](table *[mostPasses * Digits]uint32, passes int, k K) {
 // Keys32 sorts keys of 4 bytes by one digit. The states of the pass must be 0. The kernel sets those of
 // the next pass to 0.
 //
-//gpu:kernel block=384 minblocks=3 name=sort_b32_none
-func Keys32(t gpu.Thread, dst, src, n, dstValues, srcValues, work, states, next uint64, negative, all, pass uint32) {
-	p := passOf[b32, none](dst, src, n, dstValues, srcValues, work, states, next)
+//gpu:kernel block=384 minblocks=3 name=sort_b32
+func Keys32(t gpu.Thread, dst, src, n, _, _, work, states, next uint64, negative, all, pass, _ uint32) {
+	p := passOf[b32](dst, src, n, work, states, next)
 	p.negative, p.all, p.pass = negative, all, pass
 	p.sortTile(t, items32)
 }
 
-// Pairs32 is like Keys32, and moves values with the keys.
+// Pairs32 is like Keys32, and moves values of 4 or 8 bytes with the keys.
 //
-//gpu:kernel block=384 minblocks=2 name=sort_b32
-//gpu:instance b32 b64
-func Pairs32[V Value](t gpu.Thread, dst, src, n, dstValues, srcValues, work, states, next uint64, negative, all, pass uint32) {
-	p := passOf[b32, V](dst, src, n, dstValues, srcValues, work, states, next)
+//gpu:kernel block=384 minblocks=2 name=sort_pairs_b32
+func Pairs32(t gpu.Thread, dst, src, n, dstValues, srcValues, work, states, next uint64, negative, all, pass, valueSize uint32) {
+	p := passOf[b32](dst, src, n, work, states, next)
 	p.negative, p.all, p.pass = negative, all, pass
+	p.values = values{dstValues, srcValues, int(n), valueSize}
 	p.sortTile(t, items32)
 }
 
-// Keys64 is like Keys32, for keys of 8 bytes.
-//
-//gpu:kernel block=384 minblocks=2 name=sort_b64_none
-func Keys64(t gpu.Thread, dst, src, n, dstValues, srcValues, work, states, next uint64, negative, all uint64, pass uint32) {
-	p := passOf[b64, none](dst, src, n, dstValues, srcValues, work, states, next)
-	p.negative, p.all, p.pass = negative, all, pass
-	p.sortTile(t, items64)
-}
-
-// Pairs64 is like Keys64, and moves values with the keys.
+// Sort64 is like Pairs32, for keys of 8 bytes. If there are no values, valueSize is 0.
 //
 //gpu:kernel block=384 minblocks=2 name=sort_b64
-//gpu:instance b32 b64
-func Pairs64[V Value](t gpu.Thread, dst, src, n, dstValues, srcValues, work, states, next uint64, negative, all uint64, pass uint32) {
-	p := passOf[b64, V](dst, src, n, dstValues, srcValues, work, states, next)
+func Sort64(t gpu.Thread, dst, src, n, dstValues, srcValues, work, states, next uint64, negative, all uint64, pass, valueSize uint32) {
+	p := passOf[b64](dst, src, n, work, states, next)
 	p.negative, p.all, p.pass = negative, all, pass
+	p.values = values{dstValues, srcValues, int(n), valueSize}
 	p.sortTile(t, items64)
 }
 
 // pass holds the arguments of a kernel.
-type pass[K Key, V Value] struct {
+type pass[K Key] struct {
 	keysOut, keys      []K
-	valuesOut, values  []V
+	values             values
 	head, states, next []uint32
 	negative, all      K
 	pass               uint32
 }
 
-func passOf[K Key, V Value](dst, src, n, dstValues, srcValues, work, states, next uint64) pass[K, V] {
+// values are n numbers of a size in bytes, which move with the keys. A size of 0 means none.
+type values struct {
+	dst, src uint64
+	n        int
+	size     uint32
+}
+
+func passOf[K Key](dst, src, n, work, states, next uint64) pass[K] {
 	all := int(n) * Digits
-	return pass[K, V]{
+	return pass[K]{
 		keysOut: gpu.ViewAt[K](dst, int(n)).Slice(), keys: gpu.ViewAt[K](src, int(n)).Slice(),
-		valuesOut: gpu.ViewAt[V](dstValues, int(n)).Slice(), values: gpu.ViewAt[V](srcValues, int(n)).Slice(),
 		head:   gpu.ViewAt[uint32](work, HeadWords).Slice(),
 		states: gpu.ViewAt[uint32](states, all).Slice(), next: gpu.ViewAt[uint32](next, all).Slice(),
 	}
 }
 
-// sortTile sorts a tile of items keys for each thread. Key j of a lane is element 32*j+lane of the
-// warp's part of the tile.
-func (p *pass[K, V]) sortTile(t gpu.Thread, items int) {
+// registers holds a number for each key of a thread.
+type registers = [most]uint32
+
+// tile is what a thread holds of a tile.
+type tile struct {
+	low, high *registers // halves of keys, or of values
+	at        *registers // the position of each of the thread's own keys in the sorted tile
+	to        *registers // the index in dst of elements tid, Threads+tid and so on of the sorted tile
+	n         int32      // number of keys
+	first     int32      // position of the thread's first key. Key j of a lane is element 32*j+lane of the warp's part of the tile.
+	items     int
+}
+
+// sortTile sorts a tile of items keys for each thread.
+func (p *pass[K]) sortTile(t gpu.Thread, items int) {
 	taken := gpu.Shared[uint32](t)
 	table := gpu.Shared[[warps * Digits]uint32](t)
 	starts := gpu.Shared[[Digits]uint32](t)
@@ -179,85 +184,105 @@ func (p *pass[K, V]) sortTile(t gpu.Thread, items int) {
 		*taken = gpu.AtomicAdd(&p.head[p.pass], 1)
 	}
 	t.Sync()
-	tile := int(*taken)
-	begin := tile * Threads * items
+	number := int(*taken)
+	begin := number * Threads * items
 	keys := p.keys[begin:]
-	n := int32(min(len(keys), Threads*items))
-	first := int32(t.Warp()*gpu.WarpSize*items + t.Lane())
+	var low, high, at, to registers
+	x := tile{low: &low, high: &high, at: &at, to: &to, n: int32(min(len(keys), Threads*items)), first: int32(t.Warp()*gpu.WarpSize*items + t.Lane()), items: items}
 	shift := p.pass * Bits
-
-	// The last tile is filled up with keys that come last in every pass.
-	full := n == int32(Threads*items)
-	var low, high [most]uint32
+	full := x.n == int32(Threads*items)
 	if full {
 		for j := range int32(items) {
-			low[j], high[j] = halves(flip(keys[first+j*gpu.WarpSize], p.negative, p.all))
+			x.low[j], x.high[j] = halves(flip(keys[x.first+j*gpu.WarpSize], p.negative, p.all))
 		}
 	} else {
-		for j := range int32(items) {
-			k := ^K(0)
-			if i := first + j*gpu.WarpSize; i < n {
-				k = flip(keys[i], p.negative, p.all)
-			}
-			low[j], high[j] = halves(k)
-		}
+		p.loadRest(t, &x, keys, buffer)
 	}
 	for w := range warps * Digits / Threads {
 		table[w*Threads+tid] = 0
 	}
 	t.Sync() // all keys are read before the first one is used
-
 	// at[j] is first the number of keys with the same digit before key j in the warp, and the digit in
-	// the high half. Then it is the position of key j in the sorted tile.
-	var at [most]uint32
+	// the high half.
 	mine := table[t.Warp()*Digits:][:Digits]
 	for j := range items {
-		d := digit[K](low[j], high[j], shift)
-		at[j] = rank(t, mine, d) | d<<16
+		d := digit[K](x.low[j], x.high[j], shift)
+		x.at[j] = rank(t, mine, d) | d<<16
 	}
 	t.Sync()
-	count, before := digitStarts(t, table, starts, p.head[mostPasses+int(p.pass)*Digits:], p.states, tile)
+	count, before := digitStarts(t, table, starts, p.head[mostPasses+int(p.pass)*Digits:], p.states, number)
 	t.Sync()
 	for j := range items {
-		at[j] = at[j]&0xffff + mine[at[j]>>16]
+		x.at[j] = x.at[j]&0xffff + mine[x.at[j]>>16]
 	}
-	trade(t, buffer, &at, &low, items)
-	if is64[K]() {
-		trade(t, buffer, &at, &high, items)
-	}
+	x.trade(t, buffer, is64[K]())
 	// The other threads wait only here for the counts of earlier tiles.
 	if tid < Digits {
-		if tile > 0 {
-			before = lookBack(p.states, tile, tid, count)
+		if number > 0 {
+			before = lookBack(p.states, number, tid, count)
 		}
-		p.next[tile*Digits+tid] = 0
+		p.next[number*Digits+tid] = 0
 		starts[tid] = before - starts[tid]
 	}
 	t.Sync()
-	var to [most]uint32
 	for j := range int32(items) {
 		i := j*Threads + int32(tid)
-		to[j] = starts[digit[K](low[j], high[j], shift)] + uint32(i)
-		if full || i < n {
-			p.keysOut[to[j]] = flipBack(whole[K](low[j], high[j]), p.negative, p.all)
+		x.to[j] = starts[digit[K](x.low[j], x.high[j], shift)] + uint32(i)
+		if full || i < x.n {
+			p.keysOut[x.to[j]] = flipBack(whole[K](x.low[j], x.high[j]), p.negative, p.all)
 		}
 	}
-	if isNone[V]() {
-		return
+	switch p.values.size {
+	case 4:
+		moveValues[b32](t, &p.values, &x, begin, buffer)
+	case 8:
+		moveValues[b64](t, &p.values, &x, begin, buffer)
 	}
-	values := p.values[begin:]
-	for j := range int32(items) {
-		if i := first + j*gpu.WarpSize; i < n {
-			low[j], high[j] = halves(values[i])
+}
+
+// loadRest loads the keys of the last tile, and fills it up with keys that come last in every pass. It
+// uses a buffer, so that the loop is short.
+func (p *pass[K]) loadRest(t gpu.Thread, x *tile, keys []K, buffer *[Threads * most]uint32) {
+	fill := func(high bool) {
+		t.Sync()
+		//gpu:unroll 1
+		for i := int32(t.ThreadX()); i < int32(Threads*x.items); i += Threads {
+			k := ^K(0)
+			if i < x.n {
+				k = flip(keys[i], p.negative, p.all)
+			}
+			l, h := halves(k)
+			if high {
+				l = h
+			}
+			buffer[i] = l
+		}
+		t.Sync()
+	}
+	fill(false)
+	for j := range int32(x.items) {
+		x.low[j] = buffer[x.first+j*gpu.WarpSize]
+	}
+	if is64[K]() {
+		fill(true)
+		for j := range int32(x.items) {
+			x.high[j] = buffer[x.first+j*gpu.WarpSize]
 		}
 	}
-	trade(t, buffer, &at, &low, items)
-	if is64[V]() {
-		trade(t, buffer, &at, &high, items)
+}
+
+// moveValues moves the values of the tile that begins at a key.
+func moveValues[V Key](t gpu.Thread, v *values, x *tile, begin int, buffer *[Threads * most]uint32) {
+	from, to := gpu.ViewAt[V](v.src, v.n).Slice()[begin:], gpu.ViewAt[V](v.dst, v.n).Slice()
+	for j := range int32(x.items) {
+		if i := x.first + j*gpu.WarpSize; i < x.n {
+			x.low[j], x.high[j] = halves(from[i])
+		}
 	}
-	for j := range int32(items) {
-		if j*Threads+int32(tid) < n {
-			p.valuesOut[to[j]] = whole[V](low[j], high[j])
+	x.trade(t, buffer, is64[V]())
+	for j := range int32(x.items) {
+		if j*Threads+int32(t.ThreadX()) < x.n {
+			to[x.to[j]] = whole[V](x.low[j], x.high[j])
 		}
 	}
 }

@@ -13,10 +13,11 @@ func rank(t gpu.Thread, counts []uint32, d uint32) uint32 {
 	for i := range Bits {
 		set := d&(1<<i) != 0
 		v := gpu.Ballot(t, set)
-		if !set {
-			v = ^v
+		other := ^v
+		if set {
+			other = v
 		}
-		same &= v
+		same &= other
 	}
 	r := counts[d] + uint32(bits.OnesCount32(same&(1<<t.Lane()-1)))
 	t.SyncWarp() // all lanes have read the counters
@@ -115,14 +116,21 @@ func lookBack(states []uint32, tile, d int, count uint32) uint32 {
 }
 
 // trade moves element j of each thread to its position at[j] in the tile. Then element j of the thread
-// with index i is that at position j*Threads+i.
-func trade(t gpu.Thread, buffer *[Threads * most]uint32, at, v *[most]uint32, items int) {
+// with index i is that at position j*Threads+i. With wide, elements have high halves.
+func (x *tile) trade(t gpu.Thread, buffer *[Threads * most]uint32, wide bool) {
+	x.tradeHalves(t, buffer, x.low)
+	if wide {
+		x.tradeHalves(t, buffer, x.high)
+	}
+}
+
+func (x *tile) tradeHalves(t gpu.Thread, buffer *[Threads * most]uint32, v *registers) {
 	t.Sync() // for earlier reads of the buffer
-	for j := range items {
-		buffer[at[j]] = v[j]
+	for j := range x.items {
+		buffer[x.at[j]] = v[j]
 	}
 	t.Sync()
-	for j := range items {
+	for j := range x.items {
 		v[j] = buffer[j*Threads+t.ThreadX()]
 	}
 }
@@ -136,7 +144,7 @@ func digit[K Key](low, high, shift uint32) uint32 {
 }
 
 // halves returns the low and the high half of v.
-func halves[T Key | Value](v T) (low, high uint32) {
+func halves[T Key](v T) (low, high uint32) {
 	if v, wide := any(v).(uint64); wide {
 		return uint32(v), uint32(v >> 32)
 	}
@@ -144,7 +152,7 @@ func halves[T Key | Value](v T) (low, high uint32) {
 }
 
 // whole is the inverse of halves.
-func whole[T Key | Value](low, high uint32) T {
+func whole[T Key](low, high uint32) T {
 	var v T
 	switch p := any(&v).(type) {
 	case *uint32:
@@ -155,14 +163,8 @@ func whole[T Key | Value](low, high uint32) T {
 	return v
 }
 
-func is64[T Key | Value]() bool {
+func is64[T Key]() bool {
 	var v T
 	_, wide := any(v).(uint64)
 	return wide
-}
-
-func isNone[T Value]() bool {
-	var v T
-	_, none := any(v).(uint8)
-	return none
 }

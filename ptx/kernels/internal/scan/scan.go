@@ -34,16 +34,28 @@ const (
 // tile, or one for types of 4 bytes, contain its state.
 func Words(n, size uint64) uint64 { return 1 + max((n+Tile-1)/Tile, 1)*(size/4) }
 
-// Sum computes the prefix sums of src. With exclusive != 0, an element is not part of its own sum.
+// Sum32 computes the prefix sums of src. With exclusive != 0, an element is not part of its own sum.
 // wide says that dst and src begin at multiples of 16 bytes.
 //
 // Blocks take tiles in order, so all tiles before that of a block have begun, and a block that waits
 // for them makes progress. A tile adds the sums of earlier tiles always in the same order. Therefore
 // floating-point sums do not depend on which block is faster.
 //
+//gpu:kernel block=256 minblocks=5 name=scan
+//gpu:instance f32 u32
+func Sum32[T Number](t gpu.Thread, dst, src, n, work uint64, exclusive, wide uint32) {
+	prefixSums[T](t, dst, src, n, work, exclusive, wide)
+}
+
+// Sum64 is like Sum32. A block needs more registers.
+//
 //gpu:kernel block=256 name=scan
-//gpu:instance f32 f64 u32 u64
-func Sum[T Number](t gpu.Thread, dst, src, n, work uint64, exclusive, wide uint32) {
+//gpu:instance f64 u64
+func Sum64[T Number](t gpu.Thread, dst, src, n, work uint64, exclusive, wide uint32) {
+	prefixSums[T](t, dst, src, n, work, exclusive, wide)
+}
+
+func prefixSums[T Number](t gpu.Thread, dst, src, n, work uint64, exclusive, wide uint32) {
 	sums, x := gpu.ViewAt[T](dst, int(n)).Slice(), gpu.ViewAt[T](src, int(n)).Slice()
 	states := gpu.ViewAt[uint64](work, int(Words(n, size[T]()))).Slice()
 	taken := gpu.Shared[uint32](t)

@@ -56,17 +56,20 @@ func startOf[T Number](t gpu.Thread, states []uint64, tile int, sum T) T {
 	if t.Lane() == 0 {
 		publish(states, tile, sum, own)
 	}
-	end := tile // end-32 to end-1 are the tiles of the lanes
-	v, known := wait[T](t, states, end-gpu.WarpSize)
-	for known == 0 {
-		end -= gpu.WarpSize
-		v, known = wait[T](t, states, end-gpu.WarpSize)
-	}
-	s := fold(t, 0, v, known)
-	for ; end < tile; end += gpu.WarpSize {
-		// Some of these tiles may know more by now.
-		v, known = wait[T](t, states, end)
+	var s T
+	first := tile - gpu.WarpSize // the tile of the first lane
+	for back := true; ; {
+		v, known := wait[T](t, states, first)
+		if back && known == 0 {
+			first -= gpu.WarpSize
+			continue
+		}
+		// From here on, it goes forward. Some of these tiles may know more by now.
+		back = false
 		s = fold(t, s, v, known)
+		if first += gpu.WarpSize; first >= tile {
+			break
+		}
 	}
 	if t.Lane() == 0 {
 		publish(states, tile, s+sum, all)
@@ -77,11 +80,12 @@ func startOf[T Number](t gpu.Thread, states []uint64, tile int, sum T) T {
 // wait waits until the tiles from first on, one for each lane, have published numbers. It returns the
 // number of the lane's tile, and the lanes whose tiles know the sum of all tiles before them.
 func wait[T Number](t gpu.Thread, states []uint64, first int) (v T, known uint32) {
-	v, state := load[T](states, first+t.Lane())
-	for gpu.Any(t, state == unknown) {
-		v, state = load[T](states, first+t.Lane())
+	for {
+		v, state := load[T](states, first+t.Lane())
+		if !gpu.Any(t, state == unknown) {
+			return v, gpu.Ballot(t, state == all)
+		}
 	}
-	return v, gpu.Ballot(t, state == all)
 }
 
 // fold adds the numbers of the lanes to s. It begins with the last lane that is known, whose number
@@ -100,6 +104,7 @@ func fold[T Number](t gpu.Thread, s, v T, known uint32) T {
 		}
 		return s + v
 	}
+	//gpu:unroll 8
 	for lane := range gpu.WarpSize {
 		if u := gpu.Shuffle(t, v, lane); lane == last {
 			s = u // not 0 + u, which would change -0

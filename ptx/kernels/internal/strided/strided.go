@@ -54,15 +54,10 @@ func stridedCopy(t gpu.Thread, dst, src uint64, s Strided) {
 	c := &shape{list, s.Runs, s.Run}
 	unit := pack.UnitOf(all)
 	if int(s.Run) <= unit && s.tiled() {
-		switch s.Run {
-		case 1:
-			tiles[uint8](t, dst, src, c)
-		case 2:
-			tiles[uint16](t, dst, src, c)
-		case 4:
-			tiles[uint32](t, dst, src, c)
-		default:
-			tiles[uint64](t, dst, src, c)
+		if s.Run == 8 {
+			tiles[uint64](t, dst, src, c, 8)
+		} else {
+			tiles[uint32](t, dst, src, c, int(s.Run))
 		}
 		return
 	}
@@ -114,9 +109,9 @@ func moved(dst, src, i uint64, n int, s *shape) (to, from uint64) {
 
 // tiles copies elements of one run through tiles of the last two dimensions. The source is contiguous,
 // or almost so, along the first of them, and the destination along the second.
-func tiles[B pack.Bits](t gpu.Thread, dst, src uint64, s *shape) {
+func tiles[W pack.Word](t gpu.Thread, dst, src uint64, s *shape, size int) {
 	x, y := &s.dims[dims-2], &s.dims[dims-1]
-	side := uint64(pack.TileSide(pack.Size[B]()))
+	side := uint64(pack.WordSide[W]())
 	across, down := (x.extent+side-1)/side, (y.extent+side-1)/side
 	outer := pack.Div(s.runs, x.extent*y.extent)
 	for n := uint64(t.BlockX()); n < outer*across*down; n += uint64(t.GridDimX()) {
@@ -126,7 +121,7 @@ func tiles[B pack.Bits](t gpu.Thread, dst, src uint64, s *shape) {
 		to, from := moved(dst, src, o, dims-2, s)
 		to += j*x.to + i*y.to
 		from += j*x.from + i*y.from
-		pack.Tile[B](t, to, from, int(y.to), int(x.to), int(x.from), int(y.from), int(x.extent-j), int(y.extent-i))
+		pack.Tile[W](t, to, from, int(y.to), int(x.to), int(x.from), int(y.from), int(x.extent-j), int(y.extent-i), size)
 	}
 }
 

@@ -77,21 +77,30 @@ func (b *block) shrink(t gpu.Thread) {
 		}
 		t.Sync() // the next digit changes found
 	}
-	var mine [capacity / Threads]uint64
-	for i := range mine {
-		if at := i*Threads + tid; at < n {
-			mine[i] = b.kept[at]
-		}
-	}
-	t.Sync()
 	if tid == 0 {
 		*b.count = 0
 	}
-	t.Sync()
-	for _, c := range mine {
-		b.add(t, c, c != 0)
+	// Candidates move to lower places, from which the block has already taken others.
+	for at := 0; at < n; at += chunk {
+		b.addFrom(t, b.kept[:], at, n)
 	}
 	t.Sync()
+}
+
+// addFrom adds candidates from at on, but not more than n. 0 is not a candidate.
+func (b *block) addFrom(t gpu.Thread, x []uint64, at, n int) {
+	var mine [each]uint64
+	for i := range mine {
+		if at := at + i*Threads + t.ThreadX(); at < n {
+			mine[i] = x[at]
+		}
+	}
+	t.Sync()
+	//gpu:unroll 1
+	for range each {
+		b.add(t, mine[0], mine[0] != 0)
+		dropFirst(&mine)
+	}
 }
 
 // choose finds the digit with which the candidates become k, if more of them have a larger prefix. It

@@ -16,12 +16,10 @@ const (
 // Limit returns the number of candidates that a block keeps after each chunk.
 func Limit(k int) int { return max(512, 2*k) }
 
-// Bits lists the types of elements by their bits.
-type Bits interface{ b16 | b32 }
-
-type (
-	b16 = uint16
-	b32 = uint32
+// The bits of the flags of the kernels.
+const (
+	Half = 1 << iota // elements have 2 bytes instead of 4
+	Wide             // rows and parts begin at multiples of 16 bytes
 )
 
 // A candidate contains an element in its high half, in a form whose unsigned order is that of the
@@ -30,112 +28,155 @@ type (
 
 // Rows writes the k largest elements of each row and their columns, in descending order. If a row has
 // several parts of the given length, a block writes the largest candidates of its part to work instead,
-// for Merge. negative and all are like those of a sort: see package radix. wide says that rows and
-// parts begin at multiples of 16 bytes.
+// for Merge. negative and all are like those of a sort: see package radix.
 //
-//gpu:kernel block=256 name=topk
-//gpu:instance b16 b32
-func Rows[B Bits](t gpu.Thread, values, index, src, cols, pitch, k, valuesPitch, indexPitch, work, length uint64, parts, negative, all, wide uint32) {
+//gpu:kernel block=256 minblocks=4 name=topk
+func Rows(t gpu.Thread, values, index, src, cols, pitch, k, valuesPitch, indexPitch, work, length uint64, parts, negative, all, flags uint32) {
 	row, part := t.BlockX(), 0
 	if parts > 1 {
 		row, part = int(uint32(t.BlockX())/parts), int(uint32(t.BlockX())%parts)
 	}
 	n := int(cols)
-	x := gpu.ViewAt[B](src, row*int(pitch)+n).Slice()[row*int(pitch):]
 	begin := min(part*int(length), n)
-	x = x[begin:min(begin+int(length), n)]
+	end := min(begin+int(length), n)
+	o := order{negative, all, flags&Half != 0}
+	x := src + uint64(row*int(pitch))<<o.log()
 	b := newBlock(t, int(k))
-	for at := 0; at < len(x); at += chunk {
-		if wide != 0 && at+chunk <= len(x) {
-			first := at + 4*t.ThreadX()
-			v, w := *(*[4]B)(x[first:]), *(*[4]B)(x[first+4*Threads:])
-			keys := [each]uint32{
-				flip(v[0], negative, all), flip(v[1], negative, all), flip(v[2], negative, all), flip(v[3], negative, all),
-				flip(w[0], negative, all), flip(w[1], negative, all), flip(w[2], negative, all), flip(w[3], negative, all),
-			}
-			if gpu.Any(t, most(keys) >= uint32(b.least>>32)) {
-				for i, key := range keys {
-					b.add(t, candidateOf(key, begin+first+i/4*4*Threads+i%4), true)
-				}
+	for at := begin; at < end; at += chunk {
+		tid := t.ThreadX()
+		whole := flags&Wide != 0 && at+chunk <= end
+		var keys [each]uint32
+		if whole {
+			first := at + 4*tid
+			if o.half {
+				loadWhole(gpu.ViewAt[uint16](x, n).Slice()[first:], &keys)
+			} else {
+				loadWhole(gpu.ViewAt[uint32](x, n).Slice()[first:], &keys)
 			}
 		} else {
+			if o.half {
+				loadSome(gpu.ViewAt[uint16](x, end).Slice(), at+tid, &keys)
+			} else {
+				loadSome(gpu.ViewAt[uint32](x, end).Slice(), at+tid, &keys)
+			}
+		}
+		for i := range keys {
+			keys[i] = o.flip(keys[i])
+		}
+		if gpu.Any(t, most(&keys) >= uint32(b.least>>32)) {
+			//gpu:unroll 1
 			for i := range each {
-				var key uint32
-				column := at + i*Threads + t.ThreadX()
-				have := column < len(x)
-				if have {
-					key = flip(x[column], negative, all)
+				column := at + i*Threads + tid
+				if whole {
+					column = at + 4*tid + i/4*4*Threads + i%4
 				}
-				b.add(t, candidateOf(key, begin+column), have)
+				b.add(t, candidateOf(keys[0], column), column < end)
+				dropFirst(&keys)
 			}
 		}
 		b.shrink(t)
 	}
+	b.sort(t)
 	if parts > 1 {
 		found := gpu.ViewAt[uint64](work, (t.BlockX()+1)*int(k)).Slice()[t.BlockX()*int(k):]
-		b.sort(t)
+		//gpu:unroll 1
 		for i := t.ThreadX(); i < int(k); i += Threads {
 			found[i] = b.kept[i] // 0 if the part has fewer elements
 		}
 		return
 	}
-	write[B](t, &b, values, index, row, int(valuesPitch), int(indexPitch), negative, all)
+	write(t, &b, o, values, index, row, int(valuesPitch), int(indexPitch))
+}
+
+// loadWhole loads four elements at the beginning of x, and four that are 4*Threads elements further.
+func loadWhole[B uint16 | uint32](x []B, keys *[each]uint32) {
+	v, w := *(*[4]B)(x), *(*[4]B)(x[4*Threads:])
+	for i := range v {
+		keys[i], keys[4+i] = raised(v[i]), raised(w[i])
+	}
+}
+
+// loadSome loads elements at distances of Threads, as far as there are so many.
+func loadSome[B uint16 | uint32](x []B, first int, keys *[each]uint32) {
+	for i := range keys {
+		if at := first + i*Threads; at < len(x) {
+			keys[i] = raised(x[at])
+		}
+	}
+}
+
+// raised moves an element of 2 bytes to the high half.
+func raised[B uint16 | uint32](v B) uint32 {
+	if v, half := any(v).(uint16); half {
+		return uint32(v) << 16
+	}
+	return uint32(v)
 }
 
 func candidateOf(key uint32, column int) uint64 { return uint64(key)<<32 | uint64(^uint32(column)) }
 
-func most(keys [each]uint32) uint32 {
+func most(keys *[each]uint32) uint32 {
 	return max(max(max(keys[0], keys[1]), max(keys[2], keys[3])), max(max(keys[4], keys[5]), max(keys[6], keys[7])))
+}
+
+// dropFirst moves the elements to the front. A loop that always takes the first one needs no index, which
+// registers do not have, so it can be short.
+func dropFirst[T uint32 | uint64](x *[each]T) {
+	for i := range each - 1 {
+		x[i] = x[i+1]
+	}
 }
 
 // Merge is like Rows, for the candidates of all parts of a row.
 //
-//gpu:kernel block=256 name=topk_merge
-//gpu:instance b16 b32
-func Merge[B Bits](t gpu.Thread, values, index, work, k, valuesPitch, indexPitch uint64, parts, negative, all uint32) {
+//gpu:kernel block=256 minblocks=4 name=topk_merge
+func Merge(t gpu.Thread, values, index, work, k, valuesPitch, indexPitch uint64, parts, negative, all, flags uint32) {
 	row, n := t.BlockX(), int(parts)*int(k)
 	x := gpu.ViewAt[uint64](work, (row+1)*n).Slice()[row*n:]
 	b := newBlock(t, int(k))
 	for at := 0; at < n; at += chunk {
-		for i := range each {
-			var candidate uint64
-			if at := at + i*Threads + t.ThreadX(); at < n {
-				candidate = x[at]
-			}
-			b.add(t, candidate, candidate != 0)
-		}
+		b.addFrom(t, x, at, n)
 		b.shrink(t)
 	}
-	write[B](t, &b, values, index, row, int(valuesPitch), int(indexPitch), negative, all)
+	b.sort(t)
+	write(t, &b, order{negative, all, flags&Half != 0}, values, index, row, int(valuesPitch), int(indexPitch))
 }
 
 // write writes the results of a row.
-func write[B Bits](t gpu.Thread, b *block, values, index uint64, row, valuesPitch, indexPitch int, negative, all uint32) {
-	b.sort(t)
-	v := gpu.ViewAt[B](values, row*valuesPitch+b.k).Slice()[row*valuesPitch:]
+func write(t gpu.Thread, b *block, o order, values, index uint64, row, valuesPitch, indexPitch int) {
+	v := values + uint64(row*valuesPitch)<<o.log()
 	x := gpu.ViewAt[int64](index, row*indexPitch+b.k).Slice()[row*indexPitch:]
+	//gpu:unroll 1
 	for i := t.ThreadX(); i < b.k; i += Threads {
 		c := b.kept[i]
-		v[i], x[i] = flipBack[B](uint32(c>>32), negative, all), int64(^uint32(c))
+		x[i] = int64(^uint32(c))
+		if key := o.flipBack(uint32(c >> 32)); o.half {
+			gpu.ViewAt[uint16](v, b.k).Set(i, uint16(key>>16))
+		} else {
+			gpu.ViewAt[uint32](v, b.k).Set(i, key)
+		}
 	}
 }
 
-// flip maps elements to numbers whose unsigned order is that of the elements. An element of 16 bits is
+// order maps elements to numbers whose unsigned order is that of the elements. An element of 2 bytes is
 // in the high half.
-func flip[B Bits](v B, negative, all uint32) uint32 {
-	k := uint32(v)
-	if _, half := any(v).(uint16); half {
-		k <<= 16
-	}
-	return k ^ uint32(int32(k)>>31)&negative ^ all
+type order struct {
+	negative, all uint32
+	half          bool
 }
+
+// log returns the binary logarithm of the size of elements.
+func (o order) log() int {
+	if o.half {
+		return 1
+	}
+	return 2
+}
+
+func (o order) flip(k uint32) uint32 { return k ^ uint32(int32(k)>>31)&o.negative ^ o.all }
 
 // flipBack is the inverse of flip.
-func flipBack[B Bits](k, negative, all uint32) B {
-	k ^= all
-	k ^= uint32(int32(k)>>31) & negative
-	if _, half := any(B(0)).(uint16); half {
-		k >>= 16
-	}
-	return B(k)
+func (o order) flipBack(k uint32) uint32 {
+	k ^= o.all
+	return k ^ uint32(int32(k)>>31)&o.negative
 }
