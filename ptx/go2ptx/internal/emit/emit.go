@@ -34,7 +34,7 @@ type Options struct {
 const defaultArch = 52
 
 // Emit translates m to a PTX module under construction, which also records the errors. Emit splits
-// critical edges in m's functions and does not change them otherwise.
+// critical edges and replaces comparisons by negations of others in m's functions, and does not change them otherwise.
 func Emit(m *ir.Module, o Options) *build.Module {
 	e := &module{ir: m, options: o, out: build.New(build.Config{MinTarget: o.Target}), arch: defaultArch,
 		vars: map[*ir.Var]*build.Var{}, funcs: map[*ir.Func]*build.Func{}, callees: map[*ir.Func][]*ir.Func{}}

@@ -19,6 +19,7 @@ type fn struct {
 	slots   []*build.Var
 	regs    []build.Reg // indexed by value ID
 	need    []bool      // indexed by value ID: whether the value must be in a register
+	uses    []int       // indexed by value ID: how often the value is used
 	groups  []*group    // indexed by value ID: values that share a register, or nil
 	tuples  map[*ir.Value][]build.Reg
 	parts   map[part]*ir.Value // the OpExtract that stands for all of the same result
@@ -57,6 +58,7 @@ func (x *fn) emit() {
 		return
 	}
 	splitEdges(x.f)
+	x.complement(x.f.ReversePostorder())
 	x.loops = x.f.Loops(x.f.Dominators())
 	x.declareSlots()
 	x.regs = make([]build.Reg, x.f.NumValues())
@@ -73,21 +75,26 @@ func (x *fn) emit() {
 		if l := x.labels[b.ID]; l != (build.Label{}) {
 			x.b.Place(l)
 		}
-		for _, v := range b.Values {
-			if v.Op != ir.OpPhi && x.kept(v) {
-				if v.Op != ir.OpCheck && v.Effects() != 0 {
-					x.flush()
-				}
-				x.value(v)
-			}
-		}
-		x.flush()
+		x.instructions(b)
 		x.term(b, following(order, i))
 	}
 	for _, emit := range x.late {
 		emit()
 	}
 	x.failures()
+}
+
+// instructions emits the instructions of a block, without its end.
+func (x *fn) instructions(b *ir.Block) {
+	for _, v := range b.Values {
+		if v.Op != ir.OpPhi && x.kept(v) {
+			if v.Op != ir.OpCheck && v.Effects() != 0 {
+				x.flush()
+			}
+			x.value(v)
+		}
+	}
+	x.flush()
 }
 
 // layout returns the blocks in reverse postorder, with the cold blocks last.

@@ -17,6 +17,7 @@ func (x *fn) kept(v *ir.Value) bool {
 // addressing mode of a load or store does not need a register.
 func (x *fn) findNeeds(order []*ir.Block) {
 	x.need = make([]bool, x.f.NumValues())
+	x.countUses(order)
 	var work []*ir.Value
 	mark := func(v *ir.Value) {
 		if v = x.held(v); v.Op != ir.OpConst && v.Op != ir.OpUndef && !x.need[v.ID] {
@@ -48,6 +49,9 @@ func (x *fn) findNeeds(order []*ir.Block) {
 // reads calls mark for each value that the instruction reads from a register.
 func (x *fn) reads(v *ir.Value, mark func(*ir.Value)) {
 	args := v.Args
+	if f, ok := x.fold(v); ok {
+		args = f.args
+	}
 	switch v.Op {
 	case ir.OpLoad, ir.OpStore, ir.OpLoadV, ir.OpStoreV, ir.OpAtomic, ir.OpCAS:
 		base, _ := x.address(v)
@@ -60,7 +64,11 @@ func (x *fn) reads(v *ir.Value, mark func(*ir.Value)) {
 			mark(c)
 			args = args[:len(args)-1]
 		}
-	case ir.OpCheck, ir.OpSelect:
+	case ir.OpSelect:
+		c, _ := strip(args[0])
+		mark(c)
+		args = args[1:]
+	case ir.OpCheck:
 		c, _ := strip(args[0])
 		mark(c)
 		args = args[1:]

@@ -241,7 +241,7 @@ func readsFirst(v *ir.Value) bool {
 	if v.Type == ir.TBool {
 		return false
 	}
-	if _, ok := binaries[v.Op]; ok {
+	if _, ok := binaries[v.Op]; ok { // also if it is folded
 		return v.Op != ir.OpMulHiU
 	}
 	switch v.Op {

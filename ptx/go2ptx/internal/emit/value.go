@@ -39,6 +39,10 @@ var unary = map[ir.Op]string{
 
 func (x *fn) value(v *ir.Value) {
 	x.loc(v.Pos)
+	if f, ok := x.fold(v); ok {
+		x.emitFolded(v, f)
+		return
+	}
 	if v.Op == ir.OpMulHiU && v.Type.Kind == ir.I32 {
 		x.mulHi32(v)
 		return

@@ -1,0 +1,169 @@
+package emit
+
+import (
+	"slices"
+
+	"github.com/purecuda/cuda/ptx/build"
+	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
+)
+
+// folded is an instruction that does the work of a value and of some of its operands, which then need no
+// registers. There is none for 64-bit addresses, although PTX has mad.wide: ptxas finds common parts of
+// addresses only in sums and products.
+type folded struct {
+	name string
+	args []*ir.Value
+}
+
+// fold returns the instruction for v and operands of it, if there is one.
+func (x *fn) fold(v *ir.Value) (f folded, ok bool) {
+	switch v.Op {
+	case ir.OpAdd:
+		a, b := x.held(v.Args[0]), x.held(v.Args[1])
+		if !x.product(v, b) {
+			a, b = b, a
+		}
+		if x.product(v, b) {
+			return folded{"mad.lo.s32", []*ir.Value{x.held(b.Args[0]), x.held(b.Args[1]), a}}, true
+		}
+	case ir.OpOr:
+		a, b := x.held(v.Args[0]), x.held(v.Args[1])
+		if a.Op == ir.OpZExt32 {
+			a, b = b, a
+		}
+		if v.Type == ir.TI64 && a.Op == ir.OpShl && b.Op == ir.OpZExt32 && x.held(a.Args[1]).IsConst(32) && x.once(a, v) && x.once(b, v) {
+			if high := x.held(a.Args[0]); high.Op == ir.OpZExt32 && x.once(high, a) {
+				return folded{joined, []*ir.Value{x.held(b.Args[0]), x.held(high.Args[0])}}, true
+			}
+		}
+	case ir.OpTrunc:
+		if a := x.held(v.Args[0]); a.Op == ir.OpLShr && x.held(a.Args[1]).IsConst(32) && x.once(a, v) {
+			return folded{upper, []*ir.Value{x.held(a.Args[0])}}, true
+		}
+	}
+	return f, false
+}
+
+// Names of folded instructions that are not those of PTX.
+const (
+	joined = "join"  // 64 bits of two halves
+	upper  = "upper" // the upper half of 64 bits
+)
+
+// product reports whether p is a product that only v uses.
+func (x *fn) product(v, p *ir.Value) bool {
+	return p.Op == ir.OpMul && v.Type.Kind == ir.I32 && x.once(p, v)
+}
+
+// once reports whether v is only used by the instruction by, and is in the same block.
+func (x *fn) once(v, by *ir.Value) bool {
+	return v.ID < len(x.uses) && x.uses[v.ID] == 1 && v.Block == by.Block
+}
+
+// emitFolded emits the instruction f for v.
+func (x *fn) emitFolded(v *ir.Value, f folded) {
+	switch f.name {
+	case joined:
+		x.op("mov.b64", x.reg(v), build.Vec(x.reg(f.args[0]), x.reg(f.args[1])))
+		return
+	case upper:
+		x.op("mov.b64", build.Vec(x.temp(ir.I32), x.reg(v)), x.reg(f.args[0]))
+		return
+	}
+	x.op(f.name, x.reg(v), x.reg(f.args[0]), x.operand(f.args[1]), x.operand(f.args[2]))
+}
+
+// countUses counts how often each value is used.
+func (x *fn) countUses(order []*ir.Block) {
+	x.uses = make([]int, x.f.NumValues())
+	for _, b := range order {
+		for _, v := range b.Values {
+			for _, a := range v.Args {
+				x.uses[x.held(a).ID]++
+			}
+		}
+		if b.Term.Cond != nil {
+			x.uses[x.held(b.Term.Cond).ID]++
+		}
+		for _, r := range b.Term.Results {
+			x.uses[x.held(r).ID]++
+		}
+	}
+}
+
+// complement lets two opposite comparisons of a block share one instruction. Branches and selections can
+// use the negation of a predicate, so the comparison that others use stays.
+func (x *fn) complement(order []*ir.Block) {
+	type comparison struct {
+		a, b *ir.Value
+		c    int64 // instead of b, if that is a constant
+	}
+	plain := x.plainUses(order)
+	negations := map[*ir.Value]*ir.Value{}
+	for _, b := range order {
+		seen := map[comparison]*ir.Value{}
+		for i := 0; i < len(b.Values); i++ {
+			v := b.Values[i]
+			if v.Op != ir.OpICmp || ir.Cond(v.Aux) > ir.Ne || v.Args[0].Type == ir.TBool {
+				continue
+			}
+			c := comparison{a: resolve(v.Args[0]), b: resolve(v.Args[1])}
+			if c.b.Op == ir.OpConst {
+				c.b, c.c = nil, c.b.Aux
+			}
+			w := seen[c]
+			switch {
+			case w == nil:
+				seen[c] = v
+			case w.Aux == v.Aux || negations[w] != nil:
+			case !plain[v] || plain[w]:
+				v.Op, v.Aux, v.Args = ir.OpNot, 0, []*ir.Value{w}
+			default:
+				w.Aux = v.Aux
+				v.Op, v.Aux, v.Args = ir.OpCopy, 0, []*ir.Value{w}
+				n := x.f.NewValue(ir.OpNot, ir.TBool, w)
+				n.Block = b
+				b.Values = slices.Insert(b.Values, slices.Index(b.Values, w)+1, n)
+				negations[w] = n
+				i++
+			}
+		}
+	}
+	if len(negations) == 0 {
+		return
+	}
+	for _, b := range order {
+		for _, v := range b.Values {
+			if v.Op == ir.OpCopy || negations[resolve(v)] != nil {
+				continue
+			}
+			for i, a := range v.Args {
+				if n := negations[a]; n != nil && n != v {
+					v.Args[i] = n
+				}
+			}
+		}
+		if n := negations[b.Term.Cond]; n != nil {
+			b.Term.Cond = n
+		}
+	}
+}
+
+// plainUses returns the values that an instruction uses as they are, so that their negation would need an
+// instruction.
+func (x *fn) plainUses(order []*ir.Block) map[*ir.Value]bool {
+	plain := map[*ir.Value]bool{}
+	for _, b := range order {
+		for _, v := range b.Values {
+			for i, a := range v.Args {
+				if a.Type == ir.TBool && (v.Op != ir.OpSelect || i > 0) && v.Op != ir.OpCheck {
+					plain[resolve(a)] = true
+				}
+			}
+		}
+		for _, r := range b.Term.Results {
+			plain[resolve(r)] = true
+		}
+	}
+	return plain
+}

@@ -1,0 +1,60 @@
+package emit_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/purecuda/cuda/ptx/go2ptx/internal/emit"
+	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
+)
+
+// The code of an operand is part of another instruction, unless the operand has other uses.
+func TestFoldedInstructions(t *testing.T) {
+	for _, shared := range []bool{false, true} {
+		m := &ir.Module{}
+		b, p := perThread(m, 8)
+		x, y := b.Load(ir.M32, p, 0), b.Load(ir.M32, p, 4)
+		product := b.Op(ir.OpMul, ir.TI32, x, y)
+		sum := b.Op(ir.OpAdd, ir.TI32, product, x)
+		high := b.Op(ir.OpShl, ir.TI64, b.Op(ir.OpZExt32, ir.TI64, y), b.I32(32))
+		both := b.Op(ir.OpOr, ir.TI64, high, b.Op(ir.OpZExt32, ir.TI64, x))
+		shifted := b.Op(ir.OpLShr, ir.TI64, b.Load(ir.M64, p, 8), b.I32(32))
+		upper := b.Op(ir.OpTrunc, ir.TI32, shifted)
+		b.Store(ir.M32, p, 16, sum)
+		b.Store(ir.M32, p, 20, upper)
+		b.Store(ir.M64, p, 24, both)
+		if shared {
+			b.Store(ir.M32, p, 32, product)
+			b.Store(ir.M64, p, 40, high)
+			b.Store(ir.M64, p, 48, shifted)
+		}
+		b.B.Ret()
+		want := []uint64{5<<32 | 3, 9<<32 | 7, 9<<32 | 18, 5<<32 | 3, 0, 0, 0, 0}
+		if shared {
+			want[4], want[5], want[6] = 15, 5<<32, 9
+		}
+		expect(t, m, 1, []uint64{5<<32 | 3, 9<<32 | 7, 0, 0, 0, 0, 0, 0}, want)
+		src := string(text(t, m, emit.Options{}))
+		for what, text := range map[string]string{"product": "mad.lo.s32", "halves": ", {%r", "upper half": "mov.b64 {%r"} {
+			if folded := strings.Contains(src, text); folded == shared {
+				t.Errorf("%s: other uses %t, folded %t:\n%s", what, shared, folded, src)
+			}
+		}
+	}
+}
+
+// A block that compares for equality and for inequality compares once.
+func TestComplementsShareAComparison(t *testing.T) {
+	m := &ir.Module{}
+	b, p := perThread(m, 5)
+	x := b.Load(ir.M64, p, 0)
+	list := []*ir.Value{b.Cmp(ir.Eq, x, b.I64(7)), b.Cmp(ir.Ne, x, b.I64(7)), b.Cmp(ir.Ne, x, b.I64(8)), b.Cmp(ir.Eq, x, b.I64(7))}
+	for i, c := range list {
+		b.Store(ir.M64, p, int64(8*i+8), b.Op(ir.OpSelect, ir.TI64, c, b.I64(1), b.I64(2)))
+	}
+	b.B.Ret()
+	expect(t, m, 2, []uint64{7, 0, 0, 0, 0, 8, 0, 0, 0, 0}, []uint64{7, 1, 2, 1, 1, 8, 2, 1, 2, 2})
+	if n := strings.Count(string(text(t, m, emit.Options{})), "setp."); n != 3 {
+		t.Errorf("%d comparisons:\n%s", n, text(t, m, emit.Options{}))
+	}
+}
