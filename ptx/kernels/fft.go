@@ -9,10 +9,10 @@ import (
 
 var fftSource = source(fft.Module)
 
-// The lengths of the transforms of FFT are the powers of two from LeastFFT to MostFFT.
+// The smallest and the largest n of FFT.
 const (
-	LeastFFT = 8
-	MostFFT  = 1 << 20
+	leastFFT = 8
+	mostFFT  = 1 << 20
 )
 
 // FFT returns the operations that transform each row of n complex numbers of src into the same row of
@@ -66,8 +66,8 @@ func (f *transform) check() error {
 	if err := elementwiseOf(f.dst, f.src); err != nil {
 		return err
 	}
-	if f.n < LeastFFT || f.n > MostFFT || bits.OnesCount(uint(f.n)) != 1 {
-		return invalid("rows of %d numbers; possible are powers of two from %d to %d", f.n, LeastFFT, MostFFT)
+	if f.n < leastFFT || f.n > mostFFT || bits.OnesCount(uint(f.n)) != 1 {
+		return invalid("rows of %d numbers; possible are powers of two from %d to %d", f.n, leastFFT, mostFFT)
 	}
 	if f.dst.n%uint64(f.n) != 0 {
 		return invalid("dst has %d numbers, which is not a whole number of rows of %d", f.dst.n, f.n)

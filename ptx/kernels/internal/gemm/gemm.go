@@ -70,42 +70,61 @@ func Gemm(t gpu.Thread, dst, a, b, pitchC, pitchA, pitchB uint64, m, n, k uint32
 		t.Sync()
 	}
 	c := gpu.ViewAt[float32](dst, int(pitchC)*int(m)+int(n)).Slice()
-	for i := range 8 {
-		r := row + uint32(tr+i/4*16+i%4)
+	if flags&WideC != 0 && row+Tile <= m && column+Tile <= n {
+		for i := range 8 {
+			at := (int(row)+tr+i/4*16+i%4)*int(pitchC) + int(column) + tc
+			storeWide(c, at, alpha, beta, sum[i][:4])
+			storeWide(c, at+32, alpha, beta, sum[i][4:])
+		}
+		return
+	}
+	// The rows move through the first one, because registers have no index. Without a loop, this would be
+	// a third of the kernel.
+	//gpu:unroll 1
+	for i := range uint32(8) {
+		r := row + uint32(tr) + i/4*16 + i%4
 		for j := range 2 {
 			q := column + uint32(tc+32*j)
 			have := int32(n) - int32(q)
 			if r >= m {
 				have = 0
 			}
-			v := [4]float32{alpha * sum[i][4*j], alpha * sum[i][4*j+1], alpha * sum[i][4*j+2], alpha * sum[i][4*j+3]}
-			store(c, int(r)*int(pitchC)+int(q), have, flags&WideC != 0, beta, v)
+			store(c, int(r)*int(pitchC)+int(q), have, flags&WideC != 0, alpha, beta, sum[0][4*j:4*j+4])
+		}
+		for k := range 7 {
+			sum[k] = sum[k+1]
 		}
 	}
 }
 
-// store adds beta times the elements of c to v, and stores the result.
-func store(c []float32, at int, have int32, wide bool, beta float32, v [4]float32) {
+// store adds beta times four elements of c to alpha times v, and stores the result. c has only so many
+// elements.
+func store(c []float32, at int, have int32, wide bool, alpha, beta float32, v []float32) {
 	if wide && have >= 4 {
-		if beta != 0 {
-			old := *(*[4]float32)(c[at:])
-			v = [4]float32{v[0] + beta*old[0], v[1] + beta*old[1], v[2] + beta*old[2], v[3] + beta*old[3]}
-		}
-		*(*[4]float32)(c[at:]) = v
+		storeWide(c, at, alpha, beta, v)
 		return
 	}
 	if have > 0 {
-		store1(&c[at], beta, v[0])
+		store1(&c[at], beta, alpha*v[0])
 	}
 	if have > 1 {
-		store1(&c[at+1], beta, v[1])
+		store1(&c[at+1], beta, alpha*v[1])
 	}
 	if have > 2 {
-		store1(&c[at+2], beta, v[2])
+		store1(&c[at+2], beta, alpha*v[2])
 	}
 	if have > 3 {
-		store1(&c[at+3], beta, v[3])
+		store1(&c[at+3], beta, alpha*v[3])
 	}
+}
+
+func storeWide(c []float32, at int, alpha, beta float32, x []float32) {
+	v := [4]float32{alpha * x[0], alpha * x[1], alpha * x[2], alpha * x[3]}
+	if beta != 0 {
+		old := *(*[4]float32)(c[at:])
+		v = [4]float32{v[0] + beta*old[0], v[1] + beta*old[1], v[2] + beta*old[2], v[3] + beta*old[3]}
+	}
+	*(*[4]float32)(c[at:]) = v
 }
 
 func store1(c *float32, beta, v float32) {

@@ -24,9 +24,9 @@ func TestFFT(t *testing.T) {
 	each(t, func(k *kit) {
 		most := 1 << 15
 		if !k.emulated() {
-			most = kernels.MostFFT
+			most = 1 << 20
 		}
-		for n := kernels.LeastFFT; n <= most; n *= 2 {
+		for n := 8; n <= most; n *= 2 {
 			for _, rows := range []int{0, 1, 3} {
 				if rows != 3 && n > 8192 || rows == 3 && n >= 1<<18 {
 					continue
