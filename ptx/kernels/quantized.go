@@ -29,7 +29,7 @@ type Quantized[T NetFloat] struct {
 // The products of 32 columns are added before they are multiplied by the scale. The sums are computed
 // in float32, in an order that depends only on the shape and the device.
 //
-// Arguments: 0 y, 1 the integers, 2 the scales, 3 x, and seven more, which must not be changed. It reads
+// Arguments: 0 y, 1 the integers, 2 the scales, 3 x, and eight more, which must not be changed. It reads
 // all but y, which it writes.
 func GemvQuantized[T NetFloat](y driver.MemoryOf[T], a Quantized[T], x driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	l, err := gemvQuantized(y, a, x, operand{none: true}, 0, 0, reused(again))
@@ -59,7 +59,8 @@ func gemvQuantized[T NetFloat](y driver.MemoryOf[T], a Quantized[T], x driver.Me
 		operandOf("y", y), operandOf("a.Mem", a.Mem), operandOf("a.Scales", a.Scales), operandOf("x", x), weight,
 		a.Rows, a.Cols, a.Bits, a.Group, eps, normed,
 	}
-	return q.prepare(typeName[T](), again)
+	_, kind := floatClass[T]()
+	return q.prepare(u32(uint32(kind)), again)
 }
 
 type quantizedProduct struct {
@@ -105,7 +106,7 @@ func (s *quantizedProduct) check() error {
 	return apart(*y, *a, *scales, *x, s.weight)
 }
 
-func (s *quantizedProduct) prepare(element string, again *driver.Launch) (*driver.Launch, error) {
+func (s *quantizedProduct) prepare(kind arg, again *driver.Launch) (*driver.Launch, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
@@ -122,11 +123,11 @@ func (s *quantizedProduct) prepare(element string, again *driver.Launch) (*drive
 	if s.rows == 0 { // the launch has one block, which must not read
 		cols = 0
 	}
-	kernel := kernelName{"gemv_i4_", element}
+	kernel := kernelName{"gemv_i4"}
 	if s.bits == 8 {
-		kernel[0] = "gemv_i8_"
+		kernel[0] = "gemv_i8"
 	}
 	m := maker{quantizedSource, s.y.mem.Context(), kernel, again}
 	return m.prepare(&cfg, out(&s.y), in(&s.a), in(&s.scales), in(&s.x), u32(uint32(s.rows)), u32(uint32(cols)), u32(uint32(max(s.group/quantized.Chunk, 1))), u32(uint32(log)),
-		optional(&s.weight), f32(s.eps), u32(s.normed))
+		optional(&s.weight), f32(s.eps), u32(s.normed), kind)
 }

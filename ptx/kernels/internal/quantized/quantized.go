@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/purecuda/cuda/ptx/gpu"
+	"github.com/purecuda/cuda/ptx/kernels/internal/pack"
 	"github.com/purecuda/cuda/ptx/num"
 )
 
@@ -23,32 +24,22 @@ const (
 	padded  = Chunk + 4 // floats for a chunk of x: so that lanes read different banks
 )
 
-// Float lists the types of x, y and the scales.
-type Float interface{ f32 | f16 | bf16 }
-
-type (
-	f32  = float32
-	f16  = num.F16
-	bf16 = num.BF16
-)
-
 // Int8 computes y = a*x. An element of a is a signed integer of 8 bits, times the scale of its group of
 // columns. group is the size of a group in chunks. 2^logSplit warps share rows. If normed is not 0, x is
-// replaced by its RMS norm, whose weight may have the address 0.
+// replaced by its RMS norm, whose weight may have the address 0. kind is the type of x, y, the scales and
+// the weight.
 //
 //gpu:kernel block=256 minblocks=2 name=gemv_i8
-//gpu:instance f32 f16 bf16
-func Int8[T Float](t gpu.Thread, y, a, scales, x uint64, rows, cols, group, logSplit uint32, weight uint64, eps float32, normed uint32) {
-	multiply[T](t, y, a, scales, x, rows, cols, group, logSplit, 8, norm{weight, eps, normed})
+func Int8(t gpu.Thread, y, a, scales, x uint64, rows, cols, group, logSplit uint32, weight uint64, eps float32, normed uint32, kind pack.Kind) {
+	multiply(t, y, a, scales, x, rows, cols, group, logSplit, 8, norm{weight, eps, normed}, kind)
 }
 
 // Int4 is like Int8, for integers of 4 bits. The low half of a byte is an even column, and 8 stands
 // for 0.
 //
 //gpu:kernel block=256 minblocks=2 name=gemv_i4
-//gpu:instance f32 f16 bf16
-func Int4[T Float](t gpu.Thread, y, a, scales, x uint64, rows, cols, group, logSplit uint32, weight uint64, eps float32, normed uint32) {
-	multiply[T](t, y, a, scales, x, rows, cols, group, logSplit, 4, norm{weight, eps, normed})
+func Int4(t gpu.Thread, y, a, scales, x uint64, rows, cols, group, logSplit uint32, weight uint64, eps float32, normed uint32, kind pack.Kind) {
+	multiply(t, y, a, scales, x, rows, cols, group, logSplit, 4, norm{weight, eps, normed}, kind)
 }
 
 // norm is the norm of x, if on is not 0.
@@ -58,14 +49,12 @@ type norm struct {
 	on     uint32
 }
 
-func multiply[T Float](t gpu.Thread, dst, a, scale, src uint64, rows, cols, group, logSplit uint32, bits int, by norm) {
+func multiply(t gpu.Thread, dst, a, scales, src uint64, rows, cols, group, logSplit uint32, bits int, by norm, kind pack.Kind) {
 	x := gpu.Shared[[tile / Chunk * padded]float32](t)
 	parts := gpu.Shared[[Warps][Rows + 1]float32](t)
-	in := gpu.ViewAt[T](src, int(cols)).Slice()
 	words := int(cols) * bits / 32 // of a row
 	weights := gpu.ViewAt[uint32](a, int(rows)*words).Slice()
 	groups := int(cols / Chunk / group)
-	scales := gpu.ViewAt[T](scale, int(rows)*groups).Slice()
 
 	split := uint32(1) << (logSplit & 31)
 	each := uint32(Warps*Rows) >> (logSplit & 31) // rows of a block
@@ -96,12 +85,7 @@ func multiply[T Float](t gpu.Thread, dst, a, scale, src uint64, rows, cols, grou
 			w = load(column)
 		}
 		t.Sync()
-		var v [tile / Threads]float32 // 0 after the last column
-		for i := range v {
-			if at := begin + i*Threads + t.ThreadX(); at < int(cols) {
-				v[i] = toFloat32(in[at])
-			}
-		}
+		v := loadTile(src, begin+t.ThreadX(), int(cols), kind)
 		factor := float32(1)
 		if bits == 4 {
 			// An integer is taken from its place in a word, and so is 16, 256 or 4096 times too large.
@@ -118,7 +102,7 @@ func multiply[T Float](t gpu.Thread, dst, a, scale, src uint64, rows, cols, grou
 				f := &x[at/Chunk*padded+at%Chunk]
 				sum[Rows] += *f * *f / (factor * factor)
 				if by.weight != 0 && begin+at < int(cols) {
-					*f *= toFloat32(gpu.ViewAt[T](by.weight, int(cols)).At(begin + at))
+					*f *= element(by.weight, int(cols), begin+at, kind)
 				}
 			}
 		}
@@ -130,10 +114,7 @@ func multiply[T Float](t gpu.Thread, dst, a, scale, src uint64, rows, cols, grou
 			}
 			mine := x[(span/Chunk+t.Lane())*padded:]
 			g := int(uint32(column) / Chunk / group)
-			var s [Rows]float32
-			for r := range Rows {
-				s[r] = toFloat32(scales[startScales[r]+g])
-			}
+			s := loadScales(scales, int(rows)*groups, &startScales, g, kind)
 			span += int(split) * Span
 			var next [Rows][2][4]uint32
 			if ahead := column + int(split)*Span; span < tile && ahead < int(cols) {
@@ -185,7 +166,14 @@ func multiply[T Float](t gpu.Thread, dst, a, scale, src uint64, rows, cols, grou
 			s *= gpu.ApproxRsqrt(squares/float32(max(cols, 1)) + by.eps)
 		}
 		if row := uint32(t.BlockX())*each + i; row < rows {
-			gpu.ViewAt[T](dst, int(rows)).Set(int(row), fromFloat32[T](s))
+			switch kind {
+			case pack.F32:
+				gpu.ViewAt[float32](dst, int(rows)).Set(int(row), s)
+			case pack.F16:
+				gpu.ViewAt[num.F16](dst, int(rows)).Set(int(row), num.ToF16(s))
+			default:
+				gpu.ViewAt[num.BF16](dst, int(rows)).Set(int(row), num.ToBF16(s))
+			}
 		}
 	}
 }
@@ -212,27 +200,59 @@ func dot8(sum float32, w uint32, x [4]float32) float32 {
 	return sum + (math.Float32frombits(gpu.BytePermute(w, two23Bits, 0x7653))-(two23+128))*x[3]
 }
 
-func toFloat32[T Float](v T) float32 {
-	switch v := any(v).(type) {
-	case f16:
-		return v.Float32()
-	case bf16:
-		return v.Float32()
-	case f32:
+// loadTile loads the thread's elements of a tile of x. After the last column, they are 0.
+func loadTile(src uint64, first, cols int, kind pack.Kind) (v [tile / Threads]float32) {
+	if kind == pack.F32 {
+		x := gpu.ViewAt[float32](src, cols)
+		for i := range v {
+			if at := first + i*Threads; at < cols {
+				v[i] = x.At(at)
+			}
+		}
 		return v
 	}
-	return 0
+	var bits [tile / Threads]uint16
+	x := gpu.ViewAt[uint16](src, cols)
+	for i := range v {
+		if at := first + i*Threads; at < cols {
+			bits[i] = x.At(at)
+		}
+	}
+	if kind == pack.F16 {
+		for i := range v {
+			v[i] = num.F16FromBits(bits[i]).Float32()
+		}
+		return v
+	}
+	for i := range v {
+		v[i] = num.BF16FromBits(bits[i]).Float32()
+	}
+	return v
 }
 
-func fromFloat32[T Float](v float32) T {
-	var x T
-	switch p := any(&x).(type) {
-	case *f16:
-		*p = num.ToF16(v)
-	case *bf16:
-		*p = num.ToBF16(v)
-	case *f32:
-		*p = v
+// loadScales loads the scales of a group of columns of each row.
+func loadScales(scales uint64, n int, start *[Rows]int, group int, kind pack.Kind) (v [Rows]float32) {
+	switch kind {
+	case pack.F32:
+		for r := range v {
+			v[r] = *gpu.ViewAt[float32](scales, n).Ptr(start[r] + group)
+		}
+	case pack.F16:
+		for r := range v {
+			v[r] = (*gpu.ViewAt[num.F16](scales, n).Ptr(start[r] + group)).Float32()
+		}
+	default:
+		for r := range v {
+			v[r] = (*gpu.ViewAt[num.BF16](scales, n).Ptr(start[r] + group)).Float32()
+		}
 	}
-	return x
+	return v
+}
+
+// element loads one of n elements.
+func element(src uint64, n, i int, kind pack.Kind) float32 {
+	if kind == pack.F32 {
+		return gpu.ViewAt[float32](src, n).At(i)
+	}
+	return kind.Float(uint32(gpu.ViewAt[uint16](src, n).At(i)))
 }
