@@ -192,8 +192,9 @@ func (p *pass[K]) sortTile(t gpu.Thread, items int) {
 	shift := p.pass * Bits
 	full := x.n == int32(Threads*items)
 	if full {
-		for j := range int32(items) {
-			x.low[j], x.high[j] = halves(flip(keys[x.first+j*gpu.WarpSize], p.negative, p.all))
+		mine := keys[x.first:]
+		for j := range items {
+			x.low[j], x.high[j] = halves(flip(mine[j*gpu.WarpSize], p.negative, p.all))
 		}
 	} else {
 		p.loadRest(t, &x, keys, buffer)
@@ -259,14 +260,15 @@ func (p *pass[K]) loadRest(t gpu.Thread, x *tile, keys []K, buffer *[Threads * m
 		}
 		t.Sync()
 	}
+	mine := buffer[x.first:]
 	fill(false)
-	for j := range int32(x.items) {
-		x.low[j] = buffer[x.first+j*gpu.WarpSize]
+	for j := range x.items {
+		x.low[j] = mine[j*gpu.WarpSize]
 	}
 	if is64[K]() {
 		fill(true)
-		for j := range int32(x.items) {
-			x.high[j] = buffer[x.first+j*gpu.WarpSize]
+		for j := range x.items {
+			x.high[j] = mine[j*gpu.WarpSize]
 		}
 	}
 }
@@ -274,9 +276,10 @@ func (p *pass[K]) loadRest(t gpu.Thread, x *tile, keys []K, buffer *[Threads * m
 // moveValues moves the values of the tile that begins at a key.
 func moveValues[V Key](t gpu.Thread, v *values, x *tile, begin int, buffer *[Threads * most]uint32) {
 	from, to := gpu.ViewAt[V](v.src, v.n).Slice()[begin:], gpu.ViewAt[V](v.dst, v.n).Slice()
-	for j := range int32(x.items) {
-		if i := x.first + j*gpu.WarpSize; i < x.n {
-			x.low[j], x.high[j] = halves(from[i])
+	mine, have := from[min(x.first, x.n):], x.n-x.first
+	for j := range x.items {
+		if int32(j*gpu.WarpSize) < have {
+			x.low[j], x.high[j] = halves(mine[j*gpu.WarpSize])
 		}
 	}
 	x.trade(t, buffer, is64[V]())

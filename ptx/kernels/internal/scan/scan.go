@@ -76,10 +76,11 @@ func prefixSums[T Number](t gpu.Thread, dst, src, n, work uint64, exclusive, wid
 			v[j] = *(*[PackSize]T)(x[first+j*gpu.WarpSize*PackSize:])
 		}
 	} else {
+		rest := x[min(first, len(x)):]
 		for j := range v {
 			for i := range v[j] {
-				if at := first + j*gpu.WarpSize*PackSize + i; at < len(x) {
-					v[j][i] = x[at]
+				if at := j*gpu.WarpSize*PackSize + i; at < len(rest) {
+					v[j][i] = rest[at]
 				}
 			}
 		}
@@ -142,10 +143,11 @@ func prefixSums[T Number](t gpu.Thread, dst, src, n, work uint64, exclusive, wid
 		}
 		return
 	}
+	rest := sums[min(first, len(sums)):]
 	for j := range v {
 		for i := range v[j] {
-			if at := first + j*gpu.WarpSize*PackSize + i; at < len(x) {
-				sums[at] = v[j][i]
+			if at := j*gpu.WarpSize*PackSize + i; at < len(rest) {
+				rest[at] = v[j][i]
 			}
 		}
 	}
