@@ -104,17 +104,11 @@ func store(c []float32, at int, have int32, wide bool, alpha, beta float32, v []
 		storeWide(c, at, alpha, beta, v)
 		return
 	}
-	if have > 0 {
-		store1(&c[at], beta, alpha*v[0])
-	}
-	if have > 1 {
-		store1(&c[at+1], beta, alpha*v[1])
-	}
-	if have > 2 {
-		store1(&c[at+2], beta, alpha*v[2])
-	}
-	if have > 3 {
-		store1(&c[at+3], beta, alpha*v[3])
+	c = c[at:]
+	for i := range 4 {
+		if have > int32(i) {
+			store1(&c[i], beta, alpha*v[i])
+		}
 	}
 }
 
@@ -191,17 +185,11 @@ func (o *operand) load() (v [4]float32) {
 	if o.wide && have >= 4 {
 		return *(*[4]float32)(o.x[o.at:])
 	}
-	if have > 0 {
-		v[0] = o.x[o.at]
-	}
-	if have > 1 {
-		v[1] = o.x[o.at+1]
-	}
-	if have > 2 {
-		v[2] = o.x[o.at+2]
-	}
-	if have > 3 {
-		v[3] = o.x[o.at+3]
+	x := o.x[o.at:]
+	for i := range v {
+		if have > int32(i) {
+			v[i] = x[i]
+		}
 	}
 	return v
 }

@@ -203,19 +203,19 @@ func dot8(sum float32, w uint32, x [4]float32) float32 {
 // loadTile loads the thread's elements of a tile of x. After the last column, they are 0.
 func loadTile(src uint64, first, cols int, kind pack.Kind) (v [tile / Threads]float32) {
 	if kind == pack.F32 {
-		x := gpu.ViewAt[float32](src, cols)
+		x := gpu.ViewAt[float32](src, cols).Slice()[min(first, cols):]
 		for i := range v {
-			if at := first + i*Threads; at < cols {
-				v[i] = x.At(at)
+			if at := i * Threads; at < len(x) {
+				v[i] = x[at]
 			}
 		}
 		return v
 	}
 	var bits [tile / Threads]uint16
-	x := gpu.ViewAt[uint16](src, cols)
+	x := gpu.ViewAt[uint16](src, cols).Slice()[min(first, cols):]
 	for i := range v {
-		if at := first + i*Threads; at < cols {
-			bits[i] = x.At(at)
+		if at := i * Threads; at < len(x) {
+			bits[i] = x[at]
 		}
 	}
 	if kind == pack.F16 {

@@ -90,9 +90,10 @@ func (b *block) shrink(t gpu.Thread) {
 // addFrom adds candidates from at on, but not more than n. 0 is not a candidate.
 func (b *block) addFrom(t gpu.Thread, x []uint64, at, n int) {
 	var mine [each]uint64
+	rest := x[min(at+t.ThreadX(), n):n]
 	for i := range mine {
-		if at := at + i*Threads + t.ThreadX(); at < n {
-			mine[i] = x[at]
+		if at := i * Threads; at < len(rest) {
+			mine[i] = rest[at]
 		}
 	}
 	t.Sync()

@@ -98,9 +98,10 @@ func loadWhole[B uint16 | uint32](x []B, keys *[each]uint32) {
 
 // loadSome loads elements at distances of Threads, as far as there are so many.
 func loadSome[B uint16 | uint32](x []B, first int, keys *[each]uint32) {
+	rest := x[min(first, len(x)):]
 	for i := range keys {
-		if at := first + i*Threads; at < len(x) {
-			keys[i] = raised(x[at])
+		if at := i * Threads; at < len(rest) {
+			keys[i] = raised(rest[at])
 		}
 	}
 }
