@@ -1,6 +1,6 @@
-// Package unary contains the kernels that apply a function to each element. Functions that share most
-// of their code share a kernel, which has a parameter for the function and for the type. F16 and BF16 are
-// computed in float32 and rounded.
+// Package unary contains the kernels that apply a function to each element: one for float64, and one for
+// float32 and for F16 and BF16, which are computed in float32 and rounded. A parameter selects the function
+// and the type.
 package unary
 
 import (
@@ -14,17 +14,17 @@ import (
 
 //go:generate go run github.com/purecuda/cuda/ptx/cmd/go2ptx -nobounds -module
 
-// The functions of the kernels simple and sigmoid. The other kernels have one function, 0.
+// The functions.
 const (
 	Neg = iota
 	Abs
 	ReLU
 	Sqrt
 	Rsqrt
-)
-
-const (
-	Exp = iota
+	Tanh
+	Log
+	GELU
+	Exp
 	Sigmoid
 	SiLU
 	GELUTanh
@@ -33,49 +33,8 @@ const (
 // Of returns the part of a function's number that selects the type of floats.
 func Of(kind pack.Kind) uint32 { return uint32(kind) << 4 }
 
-//gpu:kernel block=256
-func simple_float(t gpu.Thread, dst, n, src uint64, f uint32) { single(t, dst, n, src, f, simple) }
-
-//gpu:kernel block=256
-func simple_f64(t gpu.Thread, dst, n, src uint64, f uint32) { double(t, dst, n, src, f, simple) }
-
-//gpu:kernel block=256
-func sigmoid_float(t gpu.Thread, dst, n, src uint64, f uint32) { single(t, dst, n, src, f, sigmoid) }
-
-//gpu:kernel block=256
-func sigmoid_f64(t gpu.Thread, dst, n, src uint64, f uint32) { double(t, dst, n, src, f, sigmoid) }
-
-//gpu:kernel block=256
-func tanh_float(t gpu.Thread, dst, n, src uint64, f uint32) {
-	single(t, dst, n, src, f, each(functions.Tanh[float32]))
-}
-
-//gpu:kernel block=256
-func tanh_f64(t gpu.Thread, dst, n, src uint64, f uint32) {
-	double(t, dst, n, src, f, each(functions.Tanh[float64]))
-}
-
-//gpu:kernel block=256
-func log_float(t gpu.Thread, dst, n, src uint64, f uint32) {
-	single(t, dst, n, src, f, each(functions.Log[float32]))
-}
-
-//gpu:kernel block=256
-func log_f64(t gpu.Thread, dst, n, src uint64, f uint32) {
-	double(t, dst, n, src, f, each(functions.Log[float64]))
-}
-
-//gpu:kernel block=256
-func gelu_float(t gpu.Thread, dst, n, src uint64, f uint32) {
-	single(t, dst, n, src, f, each(functions.GELU[float32]))
-}
-
-//gpu:kernel block=256
-func gelu_f64(t gpu.Thread, dst, n, src uint64, f uint32) {
-	double(t, dst, n, src, f, each(functions.GELU[float64]))
-}
-
-func single(t gpu.Thread, dst, n, src uint64, f uint32, compute func(f uint32, x []float32)) {
+//gpu:kernel block=256 minblocks=6
+func unary_float(t gpu.Thread, dst, n, src uint64, f uint32) {
 	kind := pack.Kind(f >> 4)
 	pack.EachFloat(t, dst, n, kind, func(p pack.Part) {
 		w := pack.LoadFloats(p, src, kind)
@@ -84,7 +43,8 @@ func single(t gpu.Thread, dst, n, src uint64, f uint32, compute func(f uint32, x
 	})
 }
 
-func double(t gpu.Thread, dst, n, src uint64, f uint32, compute func(f uint32, x []float64)) {
+//gpu:kernel block=256
+func unary_f64(t gpu.Thread, dst, n, src uint64, f uint32) {
 	count := pack.Full[uint64]()
 	pack.Each[uint64](t, dst, n, count, func(p pack.Part) {
 		var x pack.Elements[uint64]
@@ -101,15 +61,14 @@ func double(t gpu.Thread, dst, n, src uint64, f uint32, compute func(f uint32, x
 }
 
 // each applies a function to each element.
-func each[T functions.Float](f func(T) T) func(uint32, []T) {
-	return func(_ uint32, x []T) {
-		for k := range x {
-			x[k] = f(x[k])
-		}
+func each[T functions.Float](f func(T) T, x []T) {
+	for k := range x {
+		x[k] = f(x[k])
 	}
 }
 
-func simple[T functions.Float](f uint32, x []T) {
+// compute applies function f.
+func compute[T functions.Float](f uint32, x []T) {
 	switch f {
 	case Neg:
 		for k := range x {
@@ -130,9 +89,15 @@ func simple[T functions.Float](f uint32, x []T) {
 			x[k] = num.Sqrt(x[k])
 		}
 	case Rsqrt:
-		for k := range x {
-			x[k] = functions.Rsqrt(x[k])
-		}
+		each(functions.Rsqrt[T], x)
+	case Tanh:
+		each(functions.Tanh[T], x)
+	case Log:
+		each(functions.Log[T], x)
+	case GELU:
+		each(functions.GELU[T], x)
+	default:
+		sigmoid(f, x)
 	}
 }
 
