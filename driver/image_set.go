@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unsafe"
 
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/image"
@@ -83,6 +84,49 @@ func (s *ImageSet) LoadModule(c *Context, opts ...JITOption) (*Module, error) {
 // tried. If it is unsuitable, Library.Kernel returns an error.
 func (s *ImageSet) LoadLibrary(c *Context, opts ...JITOption) (*Library, error) {
 	return loadBest(s, c, func(i *image.Image) (*Library, error) { return c.loadLibrary(loadableOf(i), opts) })
+}
+
+// EmbeddedVariant is like Embedded, but loads one of several variants of the same kernels: the one
+// whose target is nearest to the context's device (see [ImageSet]). The variants must be the same
+// memory in every call.
+func (c *Context) EmbeddedVariant(name string, variants [][]byte, more ...[]byte) (*Module, error) {
+	if len(variants) == 0 {
+		return nil, invalidf("no variants of the %s", name)
+	}
+	return c.embeddedOnce(name, variants[0], func() (*Module, error) {
+		set := &ImageSet{}
+		texts := make(map[*image.Image][]byte)
+		for _, text := range variants {
+			i, err := image.Parse(name, text)
+			if err != nil {
+				return nil, invalidImage(err)
+			}
+			set.images, texts[i] = append(set.images, i), text
+		}
+		return loadBest(set, c, func(i *image.Image) (*Module, error) { return c.loadEmbedded(name, texts[i], more) })
+	})
+}
+
+// embeddedOnce returns the module of a text, and loads it on the first call.
+func (c *Context) embeddedOnce(name string, ptx []byte, load func() (*Module, error)) (*Module, error) {
+	if err := c.check(); err != nil {
+		return nil, fmt.Errorf("cannot load the %s: %w", name, err)
+	}
+	c.embedded.mu.Lock()
+	defer c.embedded.mu.Unlock()
+	text := embeddedText{name, unsafe.SliceData(ptx), len(ptx)}
+	if m := c.embedded.mods[text]; m != nil {
+		return m, nil
+	}
+	m, err := load()
+	if err != nil {
+		return nil, fmt.Errorf("cannot load the %s: %w", name, err)
+	}
+	if c.embedded.mods == nil {
+		c.embedded.mods = make(map[embeddedText]*Module)
+	}
+	c.embedded.mods[text] = m
+	return m, nil
 }
 
 func loadBest[T any](s *ImageSet, c *Context, load func(*image.Image) (*T, error)) (*T, error) {

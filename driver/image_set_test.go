@@ -10,6 +10,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/fstest"
@@ -386,6 +387,51 @@ func TestEmbeddedModuleIsLoadedOnceForAContext(t *testing.T) {
 		}
 		if _, err := c.Embedded("empty", nil); err == nil {
 			t.Error("no code was loaded")
+		}
+	})
+}
+
+// Of several variants, the context must load the one for the newest target that its device has. A
+// variant that the device cannot run does not matter.
+func TestEmbeddedVariants(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		device, err := c.Device().Arch()
+		if err != nil {
+			t.Fatal(err)
+		}
+		variant := func(target string) []byte {
+			text := fmt.Sprintf(".version 7.0\n.target %s\n.address_size 64\n.visible .entry for_%s() { ret; }\n", target, target)
+			return []byte(strings.Replace(text, "7.0", map[bool]string{true: "8.7", false: "7.0"}[target == "sm_120"], 1))
+		}
+		old, same, newer := variant("sm_52"), []byte(strings.Replace(string(variant(device.String())), "7.0", "7.8", 1)), variant("sm_120")
+		if device.Major >= 12 {
+			t.Fatal("the test needs a target newer than this device")
+		}
+		for _, list := range [][][]byte{{old, same, newer}, {newer, same, old}} {
+			m, err := c.EmbeddedVariant("variants", list)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := m.Kernel("for_" + device.String()); err != nil {
+				t.Errorf("the wrong variant: %v", err)
+			}
+			again, err := c.EmbeddedVariant("variants", list)
+			if err != nil || again != m {
+				t.Errorf("the second time it is %v, %v", again, err)
+			}
+		}
+		if _, err := c.EmbeddedVariant("too new", [][]byte{newer}); !errors.Is(err, driver.CUDA_ERROR_NO_BINARY_FOR_GPU) {
+			t.Errorf("only a newer variant: %v", err)
+		}
+		if _, err := c.EmbeddedVariant("variants", nil); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
+			t.Errorf("no variant: %v", err)
+		}
+		linked, err := c.EmbeddedVariant("linked variants", [][]byte{[]byte(linkUser), newer}, []byte(linkFunc), []byte(linkVar))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if names, err := linked.Kernels(); err != nil || len(names) == 0 {
+			t.Errorf("the linked variant has the kernels %q, %v", names, err)
 		}
 	})
 }

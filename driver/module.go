@@ -7,7 +7,6 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-	"unsafe"
 
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/internal/hostthread"
@@ -265,24 +264,7 @@ type embeddedText struct {
 // that other PTX defines, pass the other PTX in more, and Embedded links it. Line numbers in the
 // PTX are kept for profilers and compute-sanitizer.
 func (c *Context) Embedded(name string, ptx []byte, more ...[]byte) (*Module, error) {
-	if err := c.check(); err != nil {
-		return nil, fmt.Errorf("cannot load the %s: %w", name, err)
-	}
-	c.embedded.mu.Lock()
-	defer c.embedded.mu.Unlock()
-	text := embeddedText{name, unsafe.SliceData(ptx), len(ptx)}
-	if m := c.embedded.mods[text]; m != nil {
-		return m, nil
-	}
-	m, err := c.loadEmbedded(name, ptx, more)
-	if err != nil {
-		return nil, fmt.Errorf("cannot load the %s: %w", name, err)
-	}
-	if c.embedded.mods == nil {
-		c.embedded.mods = make(map[embeddedText]*Module)
-	}
-	c.embedded.mods[text] = m
-	return m, nil
+	return c.embeddedOnce(name, ptx, func() (*Module, error) { return c.loadEmbedded(name, ptx, more) })
 }
 
 func (c *Context) loadEmbedded(name string, ptx []byte, more [][]byte) (*Module, error) {

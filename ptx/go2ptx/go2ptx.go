@@ -60,6 +60,9 @@ type Config struct {
 	// architectures have faster instructions. If Target is empty, the kernels run on the oldest
 	// architecture that supports what they use.
 	Target string
+	// Variants lists newer targets for which the kernels are also compiled. The generated Go code
+	// loads the variant that suits the device best. In kernels, gpu.Arch returns the architecture.
+	Variants []string
 	// NoFMA disables the fusion of multiplications and additions in all kernels, so that results
 	// are bit-identical to those of a CPU.
 	NoFMA bool
@@ -71,6 +74,9 @@ type Config struct {
 	Trap bool
 	// Lines adds line information to the PTX, for profilers and debuggers.
 	Lines bool
+	// Skip lists optimization passes to skip, by the names that Passes returns. If a kernel computes
+	// wrong results, skipping one pass after another finds the pass with the error.
+	Skip []string
 
 	// PTXFile is the name of the PTX file that the generated Go code embeds, such as heat_gpu.ptx.
 	// If PTXFile is empty, Compile generates no Go code.
@@ -87,9 +93,11 @@ type Config struct {
 
 // Output contains the compiled kernels.
 type Output struct {
-	PTX     []byte
-	Go      []byte // the launchers, if Config.PTXFile is set
-	Kernels []Kernel
+	PTX []byte
+	// Variants contains the PTX for each of Config.Variants. Kernels and Remarks describe PTX only.
+	Variants []Variant
+	Go       []byte // the launchers, if Config.PTXFile is set
+	Kernels  []Kernel
 	// Hash is a hash of the options and of all source that the kernels use. It does not change with
 	// the compiler: a cache that outlives the program must also use the version of this module.
 	Hash    string
@@ -100,6 +108,13 @@ type Output struct {
 	// GoSource is true if source of the Go distribution, supplied by Config.Import, was compiled.
 	// The output then depends on the Go version.
 	GoSource bool
+}
+
+// Variant is the PTX for one of several targets.
+type Variant struct {
+	Target string
+	File   string // such as heat_gpu.sm_90.ptx, beside Config.PTXFile
+	PTX    []byte
 }
 
 // Kernel describes a compiled kernel.
@@ -141,12 +156,19 @@ func Compile(cfg Config) (*Output, error) {
 	if err != nil {
 		return nil, err
 	}
+	variants, err := compileVariants(p, cfg)
+	if err != nil {
+		return nil, err
+	}
 	out := &Output{GoSource: p.GoSource, Hash: hashOf(p, cfg)}
 	for _, k := range p.Kernels {
 		t := c.totals(k.Name)
 		out.Kernels = append(out.Kernels, Kernel{k.Name, k.Obj.Name(), p.Position(k.Decl.Pos()), k.Signature, k.Directives.Block, t.checks, t.shared, t.local, c.traps(k.Name)})
 	}
-	out.PTX, out.Remarks, out.Linked = c.text, c.remarks, c.linked()
+	out.PTX, out.Remarks, out.Linked = c.text, c.remarks, variantSet(append(variants, c)).linked()
+	for i, v := range variants {
+		out.Variants = append(out.Variants, Variant{cfg.Variants[i], variantFile(cfg.PTXFile, cfg.Variants[i]), v.text})
+	}
 	if cfg.PTXFile == "" {
 		return out, nil
 	}
@@ -157,7 +179,12 @@ func Compile(cfg Config) (*Output, error) {
 	if p.GoSource && cfg.GoRelease != "" {
 		header = append(header, "Contains source of "+cfg.GoRelease)
 	}
-	out.Go, err = launch.Generate(p, launch.Options{File: cfg.PTXFile, Header: header, Linked: out.Linked, Variables: c.variables(), ReadOnly: c.readOnly, Traps: c.traps, Module: cfg.Module})
+	all := variantSet(append(variants, c))
+	o := launch.Options{File: cfg.PTXFile, Header: header, Linked: all.linked(), Variables: all.variables(), ReadOnly: all.readOnly, Traps: all.traps, Module: cfg.Module}
+	for _, v := range out.Variants {
+		o.Variants = append(o.Variants, v.File)
+	}
+	out.Go, err = launch.Generate(p, o)
 	if err != nil {
 		return nil, err
 	}
@@ -199,6 +226,9 @@ func hashOf(p *source.Program, cfg Config) string {
 	h, of := sha256.New(), p.Fingerprint()
 	h.Write(of[:])
 	fmt.Fprintf(h, "%q %v %v %v %v", cfg.Target, cfg.NoFMA, cfg.NoBounds, cfg.Trap, cfg.Lines)
+	if len(cfg.Skip)+len(cfg.Variants) > 0 {
+		fmt.Fprintf(h, " %q %q", cfg.Skip, cfg.Variants)
+	}
 	return hex.EncodeToString(h.Sum(nil))[:32]
 }
 

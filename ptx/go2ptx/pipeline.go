@@ -26,11 +26,22 @@ type compiled struct {
 // verify makes compile verify the intermediate representation after each pass. Tests set it.
 var verify = false
 
+// Passes returns the names of the optimization passes in the order of their first run.
+func Passes() []string { return opt.Passes() }
+
 func compile(p *source.Program, cfg Config) (*compiled, error) {
-	if _, ok := ptx.ParseTarget(cfg.Target); !ok && cfg.Target != "" {
+	target, ok := ptx.ParseTarget(cfg.Target)
+	if !ok && cfg.Target != "" {
 		return nil, fmt.Errorf("go2ptx: %q is not a target such as sm_80", cfg.Target)
 	}
-	m, problems := lower.Lower(p, lower.Options{NoBounds: cfg.NoBounds, Trap: cfg.Trap, NoFMA: cfg.NoFMA})
+	off := map[string]bool{}
+	for _, name := range cfg.Skip {
+		if !slices.Contains(Passes(), name) {
+			return nil, fmt.Errorf("go2ptx: there is no pass %q to skip: the passes are %s", name, strings.Join(Passes(), ", "))
+		}
+		off[name] = true
+	}
+	m, problems := lower.Lower(p, lower.Options{NoBounds: cfg.NoBounds, Trap: cfg.Trap, NoFMA: cfg.NoFMA, Arch: 10*target.Major + target.Minor})
 	var errs Errors
 	for _, e := range problems {
 		errs.Add(e.Pos, "%s", strings.TrimPrefix(e.Error(), e.Pos.String()+": "))
@@ -46,7 +57,7 @@ func compile(p *source.Program, cfg Config) (*compiled, error) {
 	if err := partialBarriers(m); err != nil {
 		return nil, err
 	}
-	if err := opt.Module(m, opt.Options{Verify: verify}); err != nil {
+	if err := opt.Module(m, opt.Options{Off: off, Verify: verify}); err != nil {
 		return nil, fmt.Errorf("go2ptx: the compiler failed: %w", err)
 	}
 	lines := emit.NoLines

@@ -51,6 +51,13 @@ type Thread struct{ s *thread }
 //gpu:intrinsic
 func Device() bool { return false }
 
+// Arch returns the architecture that the compiler compiles for: 90 with the target sm_90, and 0 if
+// no target is set. Under Run, it returns 0. The compiler removes the code for other architectures.
+// With the flag -variants of go2ptx, the same kernel is compiled for several.
+//
+//gpu:intrinsic
+func Arch() int { return 0 }
+
 // ThreadX returns the X index of the thread in its block (threadIdx.x).
 //
 //gpu:intrinsic

@@ -47,6 +47,16 @@
 //
 //	//gpu:unroll 8                   8 iterations are executed at a time; 0 or 1: one at a time
 //
+// # Variants
+//
+// With -variants=sm_80,sm_90, go2ptx also compiles the kernels for these targets, into
+// heat_gpu.sm_80.ptx and heat_gpu.sm_90.ptx. The launchers load the variant that suits the device
+// best. The compiler uses the instructions of the target, and the function gpu.Arch tells a kernel
+// its architecture. -S, -explain and -resources use only the oldest variant, unless -target selects
+// another one.
+//
+// # Launchers
+//
 // A package that finds its kernels by name needs no launchers. With -module, go2ptx generates only
 // the function Module, which returns the code in a context, instead of launchers.
 //
@@ -117,19 +127,21 @@ func run(args []string, out, errs io.Writer) int {
 }
 
 type command struct {
-	flags   *flag.FlagSet
-	dir     string
-	output  string
-	fma     string
-	tags    string
-	check   bool
-	explain bool
-	devices bool
-	print   bool
-	json    bool
-	open    func() (*driver.Driver, error)
-	cfg     go2ptx.Config
-	loader  *loader
+	flags    *flag.FlagSet
+	dir      string
+	output   string
+	fma      string
+	tags     string
+	skip     string
+	variants string
+	check    bool
+	explain  bool
+	devices  bool
+	print    bool
+	json     bool
+	open     func() (*driver.Driver, error)
+	cfg      go2ptx.Config
+	loader   *loader
 }
 
 func newCommand(errs io.Writer) *command {
@@ -148,11 +160,13 @@ func (c *command) reset(errs io.Writer) {
 	}
 	f.StringVar(&c.output, "o", "", "`file` with the launchers; the PTX goes beside it; by default the package's name and _gpu.go")
 	f.StringVar(&c.cfg.Target, "target", "", "lowest `architecture` that runs the kernels, such as sm_80; by default the lowest that can")
+	f.StringVar(&c.variants, "variants", "", "newer `targets` to compile for as well, separated by commas, such as sm_80,sm_90")
 	f.StringVar(&c.fma, "fma", "on", "`on` or off: fuse multiplications and additions; off gives the bits of a CPU")
 	f.BoolVar(&c.cfg.NoBounds, "nobounds", false, "do not check indices, slices and the alignment of vectors")
 	f.BoolVar(&c.cfg.Module, "module", false, "generate a function Module that loads the code, and no launchers")
 	f.BoolVar(&c.cfg.Trap, "trap", false, "let failed checks trap, which ends the context")
 	f.BoolVar(&c.cfg.Lines, "lineinfo", false, "add line numbers for profilers and debuggers")
+	f.StringVar(&c.skip, "skip", "", "optimization `passes` to skip, separated by commas, to find a pass that makes a kernel wrong: "+strings.Join(go2ptx.Passes(), ", "))
 	f.StringVar(&c.tags, "tags", "", "build `tags` that are satisfied, separated by commas")
 	f.BoolVar(&c.check, "check", false, "write nothing; fail if a file is not up to date")
 	f.BoolVar(&c.json, "json", false, "like -check, but print errors and files that are not up to date as JSON, with the exit status 0")
@@ -168,6 +182,12 @@ func (c *command) parse(args []string) error {
 	c.cfg.NoFMA = c.fma == "off"
 	if c.fma != "on" && c.fma != "off" {
 		return fmt.Errorf("-fma=%s: write on or off", c.fma)
+	}
+	if c.variants != "" {
+		c.cfg.Variants = strings.Split(c.variants, ",")
+	}
+	if c.skip != "" {
+		c.cfg.Skip = strings.Split(c.skip, ",")
 	}
 	if c.tags != "" {
 		c.cfg.Tags = strings.Split(c.tags, ",")
@@ -192,7 +212,7 @@ const note = "Flags "
 // note returns the flags that affect the output, so that -check can use them again.
 func (c *command) note() string {
 	var list []string
-	for _, name := range []string{"target", "fma", "nobounds", "module", "trap", "lineinfo", "tags"} {
+	for _, name := range []string{"target", "variants", "fma", "nobounds", "module", "trap", "lineinfo", "skip", "tags"} {
 		if f := c.flags.Lookup(name); f.Value.String() != f.DefValue {
 			list = append(list, "-"+name+"="+f.Value.String())
 		}
@@ -247,6 +267,9 @@ func (c *command) generate(out io.Writer) error {
 		return err
 	}
 	files := []file{{text, res.PTX}, {c.output, res.Go}}
+	for _, v := range res.Variants {
+		files = append(files, file{filepath.Join(c.dir, v.File), v.PTX})
+	}
 	if c.check {
 		return check(files)
 	}

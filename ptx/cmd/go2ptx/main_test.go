@@ -118,6 +118,16 @@ func TestModule(t *testing.T) {
 	runs(t, 1, []string{"the launchers need the name Module, which the package declares"}, "-module", dir)
 }
 
+// With -variants, each target has its own PTX file, and -check finds out if one of them is stale.
+func TestVariants(t *testing.T) {
+	dir := module(t, kernel)
+	runs(t, 0, []string{"heat_gpu.go", "heat_gpu.ptx", "heat_gpu.sm_80.ptx", "heat_gpu.sm_90.ptx"}, "-variants=sm_80,sm_90", dir)
+	runs(t, 0, nil, "-check", dir)
+	put(t, filepath.Join(dir, "heat_gpu.sm_90.ptx"), "stale")
+	runs(t, 1, []string{"not up to date: " + filepath.Join(dir, "heat_gpu.sm_90.ptx")}, "-check", dir)
+	runs(t, 1, []string{"is not a target"}, "-variants=newest", dir)
+}
+
 func TestErrorsHavePositions(t *testing.T) {
 	dir := module(t, strings.Replace(kernel, "+ w", "+ z", 1))
 	runs(t, 1, []string{"heat.go:12:19: undefined: z"}, dir)

@@ -86,13 +86,19 @@ func newBatches(t *testing.T, first, end uint64) []*batch {
 	if dir := os.Getenv(Save); dir != "" {
 		save(t, dir, first, host)
 	}
-	all, err := compiled(kernels, first)
+	return withResults(t, build{kernels: kernels, first: first}, host)
+}
+
+// withResults compiles kernels whose results in Go are known.
+func withResults(t *testing.T, c build, host []randgo.Result) []*batch {
+	t.Helper()
+	all, err := c.compiled()
 	if err != nil {
 		t.Fatalf("%+v", err)
 	}
 	for _, b := range all {
 		for _, n := range b.seeds {
-			b.host = append(b.host, host[n-first])
+			b.host = append(b.host, host[n-c.first])
 		}
 	}
 	return all
@@ -105,22 +111,30 @@ func generate(first, end uint64) (kernels []*randgo.Kernel) {
 	return kernels
 }
 
+// build describes how the kernels of a file are compiled for the device.
+type build struct {
+	kernels []*randgo.Kernel // all kernels of the file
+	first   uint64           // seed of the first
+	skip    []string         // passes that the compiler skips
+	only    func(i int) bool // if it is set, the other kernels are not compiled
+}
+
 // compiled returns batches without Go's results.
-func compiled(kernels []*randgo.Kernel, first uint64) (all []*batch, err error) {
-	text := randgo.File("random", kernels)
-	target := targets[first/perFile%uint64(len(targets))]
+func (c build) compiled() (all []*batch, err error) {
+	text := randgo.File("random", c.kernels)
+	target := targets[c.first/perFile%uint64(len(targets))]
 	for _, fuses := range []bool{false, true} {
 		b := &batch{}
 		text := text
-		for i, k := range kernels {
-			if k.Fuses == fuses {
-				b.seeds, b.kernels = append(b.seeds, first+uint64(i)), append(b.kernels, k)
+		for i, k := range c.kernels {
+			if k.Fuses == fuses && (c.only == nil || c.only(i)) {
+				b.seeds, b.kernels = append(b.seeds, c.first+uint64(i)), append(b.kernels, k)
 			} else { // keeps the line numbers, because faults contain them
 				text = strings.Replace(text, k.Directive+"\nfunc "+k.Name+"(", "//\nfunc "+k.Name+"(", 1)
 			}
 		}
 		if len(b.seeds) > 0 {
-			out, err := compile("kernels.go", text, go2ptx.Config{NoFMA: !fuses, Target: target})
+			out, err := compile("kernels.go", text, go2ptx.Config{NoFMA: !fuses, Target: target, Skip: c.skip})
 			if err != nil {
 				return nil, err
 			}

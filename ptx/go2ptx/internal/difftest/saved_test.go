@@ -100,7 +100,7 @@ func TestSavedKernels(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				batches, err := compiled(generate(s.First, s.First+uint64(len(s.Want))), s.First)
+				batches, err := build{kernels: generate(s.First, s.First+uint64(len(s.Want))), first: s.First}.compiled()
 				if err != nil {
 					t.Errorf("%+v", err)
 					return

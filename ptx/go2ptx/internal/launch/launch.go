@@ -17,6 +17,8 @@ import (
 type Options struct {
 	File   string   // name of the PTX file in the same folder, such as heat_gpu.ptx
 	Header []string // comment lines after the first line
+	// Variants names the PTX files of newer targets, in the same folder.
+	Variants []string
 	// Variables are the PTX variables that the host can set.
 	Variables []Variable
 	// Linked names the PTX files that define functions called by kernels. They are in the package's
@@ -83,6 +85,9 @@ func Generate(p *source.Program, o Options) ([]byte, error) {
 
 // linkedName returns the name of the Go variable that contains linked PTX file i.
 func linkedName(i int) string { return fmt.Sprintf("gpuPTX%d", i+1) }
+
+// variantName returns the name of the Go variable that contains the PTX of variant i.
+func variantName(i int) string { return fmt.Sprintf("gpuVariant%d", i+1) }
 
 const driverPath = "github.com/purecuda/cuda/driver"
 
@@ -171,6 +176,9 @@ func (g *generator) collisions() {
 	for i := range g.opts.Linked {
 		shared = append(shared, linkedName(i))
 	}
+	for i := range g.opts.Variants {
+		shared = append(shared, variantName(i))
+	}
 	for _, name := range shared {
 		if taken[name] != "" && len(g.kernels) > 0 {
 			g.errorf(g.kernels[0].Decl.Name.Pos(), "the launchers need the name %s, which the package declares: rename that", name)
@@ -245,6 +253,9 @@ func (p *printer) embed(g *generator) {
 	for i, name := range g.opts.Linked {
 		p.F("//go:embed %s\nvar %s []byte\n\n", name, linkedName(i))
 	}
+	for i, name := range g.opts.Variants {
+		p.F("//go:embed %s\nvar %s []byte\n\n", name, variantName(i))
+	}
 	name := g.moduleName()
 	p.F("// %s returns the code of this package in a context. The first call loads it. The context\n// unloads it when it is closed.\n", name)
 	p.F("func %s(c *driver.Context) (*driver.Module, error) {\n", name)
@@ -252,7 +263,15 @@ func (p *printer) embed(g *generator) {
 	for i := range g.opts.Linked {
 		more += ", " + linkedName(i)
 	}
-	p.F("return c.Embedded(%q, gpuPTX%s)\n}\n\n", g.opts.File+" of package "+g.prog.Name, more)
+	call := "Embedded(%q, gpuPTX"
+	if len(g.opts.Variants) > 0 {
+		call = "EmbeddedVariant(%q, [][]byte{gpuPTX"
+		for i := range g.opts.Variants {
+			call += ", " + variantName(i)
+		}
+		call += "}"
+	}
+	p.F("return c."+call+"%s)\n}\n\n", g.opts.File+" of package "+g.prog.Name, more)
 }
 
 // moduleName returns the name of the function that loads the code. It is exported if it replaces

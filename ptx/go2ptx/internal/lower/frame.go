@@ -205,10 +205,15 @@ func (b *builder) read2(v *variable, i int) leaf {
 	return x
 }
 
+// maxParamBytes is the size of a kernel's parameters on the targets that allow the most. A larger
+// array among the parameters would take seconds to compile before its size is found wrong.
+const maxParamBytes = 32764
+
 // kernelParams declares the parameters of a kernel.
 func (b *builder) kernelParams(f *frame, k *source.Kernel) {
 	sig := k.Obj.Signature()
 	index := 0
+	var size int64
 	for i := range sig.Params().Len() {
 		p := sig.Params().At(i)
 		t := f.subst(p.Type())
@@ -218,6 +223,11 @@ func (b *builder) kernelParams(f *frame, k *source.Kernel) {
 			continue
 		}
 		if lay.leaves == 0 {
+			f.declareParam(p, t, f.zeroOf(t))
+			continue
+		}
+		if size += lay.size; size > maxParamBytes {
+			f.l.errorf(p.Pos(), "param-bytes", k.Name, size, maxParamBytes)
 			f.declareParam(p, t, f.zeroOf(t))
 			continue
 		}

@@ -95,6 +95,7 @@ func registerThread() bool {
 	}))
 	return register(pathGPU, map[string]func(*icall) []leaf{
 		"Device":      func(c *icall) []leaf { return []leaf{c.bool(true)} },
+		"Arch":        func(c *icall) []leaf { return []leaf{c.int(int64(c.l.opt.Arch))} },
 		"Thread.Rank": index(func(c *icall) *ir.Value { return c.threadRank() }),
 		"Thread.BlockSize": index(func(c *icall) *ir.Value {
 			return c.mul(c.mul(c.blockDim(0), c.blockDim(1)), c.blockDim(2))
