@@ -30,7 +30,6 @@ var RefusedFiles = files(
 	Refusal{Code: head + "//gpu:kernel\nfunc k(t gpu.Thread, /**/s string) {}\n", Error: "parameter s of kernel k: a parameter cannot be a string; use []byte"},
 	Refusal{Code: head + "//gpu:kernel\nfunc k(t gpu.Thread, /**/s [][]int) {}\n", Error: "parameter s of kernel k: the elements of a slice cannot be a slice: host memory means nothing to the device; use one slice with the index y*width+x, or gpu.View"},
 	Refusal{Code: head + "//gpu:kernel\nfunc k(t gpu.Thread, /**/s struct{ p *int }) {}\n", Error: "parameter s of kernel k: field p cannot be a pointer: host memory means nothing to the device; use gpu.View"},
-	Refusal{Code: head + "//gpu:kernel\n/**/func k(t gpu.Thread, x []int32, a [1100]int32) { x[0] = a[x[1]] }\n", Error: "kernel k has 4424 bytes of parameters; at most 4352 are allowed in PTX 4.1 for sm_52: pass a slice or a pointer"},
 	Refusal{Code: head + "//gpu:kernel\nfunc k(t gpu.Thread, x []int32, /**/a [50000]int32) { x[0] = a[x[1]] }\n", Error: "kernel k has at least 200024 bytes of parameters; no target allows more than 32764: pass a slice or a pointer"},
 	Refusal{Code: head + "//gpu:kernel\nfunc k(t gpu.Thread, /**/m map[int]int) {}\n", Error: "parameter m of kernel k: a parameter cannot have type map[int]int; host and device exchange numbers, arrays and structs"},
 	Refusal{Code: head + "//gpu:kernel\nfunc k(t gpu.Thread, /**/c chan int) {}\n", Error: "parameter c of kernel k: a parameter cannot have type chan int; host and device exchange numbers, arrays and structs"},

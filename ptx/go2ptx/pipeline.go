@@ -88,17 +88,10 @@ func explained(m *ir.Module, o emit.Options, err error) error {
 	var list build.Errors
 	errors.As(err, &list)
 	for _, e := range list {
-		advice, ok := "", false
-		switch {
-		case strings.Contains(e.Problem, "bytes of .shared variables"):
-			advice, ok = "use less, or gpu.DynamicShared", true
-		case strings.Contains(e.Problem, "bytes of parameters"):
-			advice, ok = "pass a slice or a pointer", true
-		}
 		problem, _, _ := strings.Cut(e.Problem, ": declare")
 		for _, f := range m.Funcs {
-			if ok && f.Kernel && f.Name == e.In {
-				errs.Add(tokenPosition(m, f.Pos), "%s: %s", problem, advice)
+			if f.Kernel && f.Name == e.In && strings.Contains(problem, "bytes of .shared variables") {
+				errs.Add(tokenPosition(m, f.Pos), "%s: use less, or gpu.DynamicShared", problem)
 			}
 		}
 	}

@@ -205,8 +205,9 @@ func (b *builder) read2(v *variable, i int) leaf {
 	return x
 }
 
-// maxParamBytes is the size of a kernel's parameters on the targets that allow the most. A larger
-// array among the parameters would take seconds to compile before its size is found wrong.
+// maxParamBytes is the maximum size of a kernel's parameters. Only targets from sm_70 on allow that
+// much, and PTX 8.1. Without this check, a larger array would be compiled for seconds before the
+// text is rejected.
 const maxParamBytes = 32764
 
 // kernelParams declares the parameters of a kernel.
