@@ -40,9 +40,9 @@ var stayAwake = sync.OnceFunc(func() {
 	go windows.SleepEx(windows.INFINITE, false)
 })
 
-// Invoke makes the call that c heads and returns its result, which it also stores in c.Ret. Neither
-// the block nor the memory that it points to escapes, because syscall.SyscallN reads the words in
-// place.
+// Invoke makes the call of the block that begins with c. It returns the result, and also stores it in
+// c.Ret. Neither the block nor the memory that it points to escapes, because syscall.SyscallN reads
+// the words of the block in place.
 func Invoke(c *Call) uintptr {
 	return invokeSlow((*Call)(noescape(unsafe.Pointer(c))))
 }

@@ -18,8 +18,8 @@ func dlsym(uintptr, string) (uintptr, error) { return 0, ErrSymbolNotFound }
 
 func dlclose(uintptr) error { return nil }
 
-// Invoke makes the call that c heads and returns its result, which it also stores in c.Ret. This
-// build can call only Go functions.
+// Invoke makes the call of the block that begins with c. It returns the result, and also stores it in
+// c.Ret. This build can call only Go functions.
 func Invoke(c *Call) uintptr {
 	return invokeSlow((*Call)(noescape(unsafe.Pointer(c))))
 }

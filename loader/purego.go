@@ -4,9 +4,9 @@ package loader
 
 import "github.com/ebitengine/purego"
 
-// Invoke makes the call that c heads and returns its result, which it also stores in c.Ret. In this
-// build, the block escapes to the heap, because purego copies its words before the native call
-// begins, and a stack could move in between.
+// Invoke makes the call of the block that begins with c. It returns the result, and also stores it in
+// c.Ret. In this build, the block escapes to the heap: purego copies the words of the block before
+// the native call begins, and a stack could move in between.
 func Invoke(c *Call) uintptr {
 	return invokeSlow(c)
 }

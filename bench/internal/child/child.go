@@ -181,7 +181,8 @@ func shift() {
 	}
 }
 
-// Main runs a caller. If run returns an error, Main prints it and exits with status 1.
+// Main is the main function of each of these programs. It calls run. If run returns an error, Main
+// prints it and exits with status 1.
 func Main(run func() error) {
 	shift()
 	if err := run(); err != nil {
