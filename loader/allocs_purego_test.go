@@ -2,5 +2,6 @@
 
 package loader_test
 
-// The block and everything that it points to escape to the heap. purego also allocates.
+// A call allocates: the block and everything that it points to escape to the heap, and purego
+// allocates memory itself.
 const allocsPerCCall, allocsPerGoCall = 3.0, 2.0
