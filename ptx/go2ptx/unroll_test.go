@@ -107,3 +107,15 @@ func TestUnrollDirective(t *testing.T) {
 		}
 	}
 }
+
+// A nest of loops with a large body keeps its outer loop, even if the inner one is unrolled.
+func TestLargeNestsRemain(t *testing.T) {
+	const body = "v := x[min(max(i*n+j, 0), 1023)]; d := (v - x[(i*n-j)&1023]) * x[(i+j*n)&1023]; s += gpu.ApproxExp(-d*d) * v; w += gpu.ApproxExp(-d*d)"
+	for trips, copies := range map[string]int{"4": 16, "11": 11} {
+		text := "\tvar s, w float32\n\tfor i := range " + trips + " {\n\t\tfor j := range " + trips + " {\n\t\t\t" + body + "\n\t\t}\n\t}\n\tx[0] = s / w"
+		out := compileBody(t, text)
+		if n := strings.Count(string(out.PTX), "ex2.approx"); n != copies {
+			t.Errorf("%s iterations: %d copies, want %d\n%s", trips, n, copies, out.PTX)
+		}
+	}
+}

@@ -128,6 +128,8 @@ type Block struct {
 	// Unroll is set for the head of a loop with an unroll directive: how many iterations to execute
 	// at a time. It is 1 if the loop is not to be unrolled.
 	Unroll int
+	// Nest is set for the head of a loop that contains loops, or contained loops that are unrolled now.
+	Nest bool
 }
 
 // TermKind is the kind of a block's terminator.

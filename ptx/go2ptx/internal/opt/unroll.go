@@ -23,7 +23,12 @@ const (
 func unroll(f *ir.Func) int {
 	joinEntries(f)
 	n := 0
-	for ; unrollOne(f, func(*ir.Loop) int { return mostValues }); n++ {
+	for ; unrollOne(f, func(l *ir.Loop) int {
+		if l.Header.Nest {
+			return mostNestValues
+		}
+		return mostValues
+	}); n++ {
 	}
 	return n
 }
@@ -33,17 +38,16 @@ func unroll(f *ir.Func) int {
 func unrollInner(f *ir.Func) int {
 	joinEntries(f)
 	dom := f.Dominators()
-	inner := map[*ir.Block]bool{}
 	loops := f.Loops(dom)
 	for _, l := range loops.All {
-		inner[l.Header] = !slices.ContainsFunc(l.Blocks, func(b *ir.Block) bool { return loops.Of[b.ID] != l })
+		l.Header.Nest = slices.ContainsFunc(l.Blocks, func(b *ir.Block) bool { return loops.Of[b.ID] != l })
 	}
 	n := 0
 	for ; unrollOne(f, func(l *ir.Loop) int {
-		if inner[l.Header] {
-			return mostValues
+		if l.Header.Nest {
+			return mostOuterValues
 		}
-		return mostOuterValues
+		return mostValues
 	}); n++ {
 	}
 	return n
@@ -357,7 +361,7 @@ func (u *unroller) copy(blocks []*ir.Block) *iteration {
 		c := u.f.NewBlock()
 		c.Cold = b.Cold
 		if b != u.loop.Header {
-			c.Unroll = b.Unroll
+			c.Unroll, c.Nest = b.Unroll, b.Nest
 		}
 		it.blocks[b] = c
 		for _, v := range b.Values {
