@@ -208,16 +208,7 @@ func (x *fn) record(site build.Reg, values [recordedValues]build.Operand) {
 	for i, r := range values {
 		x.op("st.global.u64", slot.At(recordValues+8*int64(i)), r)
 	}
-	for i, s := range []build.Special{build.CtaidX, build.CtaidY, build.CtaidZ, build.TidX, build.TidY, build.TidZ} {
-		at := slot.At(recordBlock + 4*int64(i))
-		if d := i - 3; d >= 0 && x.f.Launch.Required && x.f.Launch.Block[d] <= 1 {
-			x.op("st.global.u32", at, build.Int(0))
-			continue
-		}
-		r := x.temp(ir.I32)
-		x.op("mov.u32", r, s)
-		x.op("st.global.u32", at, r)
-	}
+	x.place(slot)
 	x.op("membar.sys")
 	x.op("st.volatile.global.u32", slot.At(recordFlag), epoch)
 	x.b.Bra(tell)
@@ -230,8 +221,26 @@ func (x *fn) record(site build.Reg, values [recordedValues]build.Operand) {
 	x.op("membar.sys")
 	x.op("exit")
 	x.b.Place(trap)
-	x.op("trap")
-	x.op("exit")
+	x.trap()
+}
+
+// place emits code that stores the indices of the block and of the thread.
+func (x *fn) place(slot build.Reg) {
+	specials := []build.Special{build.CtaidX, build.CtaidY, build.CtaidZ, build.TidX, build.TidY, build.TidZ}
+	if l := x.f.Launch; l.Required && l.Block[1] <= 1 && l.Block[2] <= 1 {
+		x.op("st.global.u64", slot.At(recordThread+4), build.Int(0))
+		specials = specials[:4]
+	}
+	var regs []build.Operand
+	for _, s := range specials {
+		r := x.temp(ir.I32)
+		x.op("mov.u32", r, s)
+		regs = append(regs, r)
+	}
+	x.op("st.global.v4.u32", slot.At(recordBlock), build.Vec(regs[:4]...))
+	if len(regs) > 4 {
+		x.op("st.global.v2.u32", slot.At(recordThread+4), build.Vec(regs[4:]...))
+	}
 }
 
 var _ = [1]int{}[recordThread-recordBlock-12] // fails to compile unless the thread index directly follows the block index

@@ -12,7 +12,7 @@ import (
 func maskLowBits(f *ir.Func) int {
 	n := 0
 	s := &simplifier{f: f, to: forward{}}
-	l := &lowBits{f: f, busy: map[*ir.Value]bool{}}
+	l := &lowBits{}
 	for _, b := range f.ReversePostorder() {
 		s.out = make([]*ir.Value, 0, len(b.Values))
 		for _, v := range b.Values {
@@ -54,7 +54,6 @@ func (s *simplifier) mask(v *ir.Value, l *lowBits) *ir.Value {
 
 // lowBits determines the low bits of integers and addresses.
 type lowBits struct {
-	f    *ir.Func
 	busy map[*ir.Value]bool // phis whose low bits are being determined
 }
 
@@ -143,8 +142,8 @@ func (l *lowBits) zeros(v *ir.Value, depth int) int {
 	case ir.OpGlobal:
 		return bits.TrailingZeros64(uint64(v.Var.Align))
 	case ir.OpSlot:
-		return bits.TrailingZeros64(uint64(l.f.Slots[v.Aux].Align))
-	case ir.OpAdd, ir.OpSub, ir.OpPtrAdd, ir.OpOr, ir.OpXor, ir.OpSMin, ir.OpSMax, ir.OpUMin, ir.OpUMax:
+		return bits.TrailingZeros64(uint64(v.Block.Func.Slots[v.Aux].Align))
+	case ir.OpAdd, ir.OpSub, ir.OpPtrAdd, ir.OpOr, ir.OpXor, ir.OpSRem, ir.OpURem, ir.OpSMin, ir.OpSMax, ir.OpUMin, ir.OpUMax:
 		if n := arg(0); n > 0 {
 			return min(n, arg(1))
 		}
@@ -164,6 +163,9 @@ func (l *lowBits) zeros(v *ir.Value, depth int) int {
 		if l.busy[v] {
 			return all // the other operands decide
 		}
+		if l.busy == nil {
+			l.busy = map[*ir.Value]bool{}
+		}
 		l.busy[v] = true
 		defer delete(l.busy, v)
 		n := all
@@ -175,4 +177,15 @@ func (l *lowBits) zeros(v *ir.Value, depth int) int {
 		return n
 	}
 	return 0
+}
+
+// multipleBelow returns the largest number that is at most x and a multiple of each power of two that
+// divides both values.
+func multipleBelow(x int64, a, b *ir.Value) int64 {
+	if n := (&lowBits{}).zeros(a, 8); n > 0 {
+		if n = min(n, (&lowBits{}).zeros(b, 8), 62); n > 0 {
+			return x &^ (1<<n - 1)
+		}
+	}
+	return x
 }

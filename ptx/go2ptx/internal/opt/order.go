@@ -74,6 +74,7 @@ func (o *order) forget(mark int) {
 
 // learn records that x is at most y + w.
 func (o *order) learn(x, y *ir.Value, w int64) {
+	w = multipleBelow(w, x, y)
 	if !isConst(x) && !isConst(y) {
 		o.upper[x] = append(o.upper[x], bound{y, w})
 		o.undo = append(o.undo, func() { o.upper[x] = o.upper[x][:len(o.upper[x])-1] })

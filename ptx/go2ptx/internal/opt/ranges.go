@@ -208,7 +208,7 @@ func bitRange(v *ir.Value, arg func(int) interval, all interval) interval {
 	case ir.OpURem, ir.OpSRem:
 		switch a, b := arg(0), arg(1); {
 		case a.lo >= 0 && b.lo > 0:
-			return interval{0, min(a.hi, b.hi-1)}
+			return interval{0, multipleBelow(min(a.hi, b.hi-1), v.Args[0], v.Args[1])}
 		case v.Op == ir.OpURem && b.lo > 0:
 			return interval{0, b.hi - 1}
 		}

@@ -14,7 +14,7 @@ import (
 // vector access has a condition: without alignment, it accesses one element after another.
 func joinAccesses(f *ir.Func) int {
 	dom := f.Dominators()
-	j := &joiner{f: f, low: &lowBits{f: f, busy: map[*ir.Value]bool{}}, loops: f.Loops(dom)}
+	j := &joiner{f: f, low: &lowBits{}, loops: f.Loops(dom)}
 	for _, b := range dom.Order {
 		j.block(b)
 	}
