@@ -71,10 +71,7 @@ func (x *fn) reads(v *ir.Value, mark func(*ir.Value)) {
 	case ir.OpCheck:
 		c, _ := strip(args[0])
 		mark(c)
-		args = args[1:]
-		if v.Op == ir.OpCheck {
-			args = x.fieldsOf(v)
-		}
+		args = x.fieldsOf(v)
 	}
 	for _, a := range args {
 		mark(a)

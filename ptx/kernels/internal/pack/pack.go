@@ -102,7 +102,7 @@ func Load[B Bits](p Part, src uint64, each int, x *Elements[B]) {
 	}
 }
 
-// Store stores the elements of a pack in the array at dst, whose packs Each has made.
+// Store stores the elements of a pack in the array at dst, whose packs Each has made. It may change x.
 func Store[B Bits](p Part, dst uint64, each int, x *Elements[B]) {
 	size := Size[B]()
 	at := dst + uint64(p.First*size)
@@ -110,10 +110,25 @@ func Store[B Bits](p Part, dst uint64, each int, x *Elements[B]) {
 		storeVector(at, each, x)
 		return
 	}
-	v := gpu.ViewAt[B](at, each)
-	for k := range each {
-		if uint32(int32(k)-p.Low) < uint32(p.High-p.Low) {
-			v.Set(k, x[k])
+	if each <= 4 {
+		v := gpu.ViewAt[B](at, each)
+		for k := range each {
+			if uint32(int32(k)-p.Low) < uint32(p.High-p.Low) {
+				v.Set(k, x[k])
+			}
+		}
+		return
+	}
+	// The elements move through the first one, because registers have no index. The first and the last pack
+	// of an array need no speed.
+	for k := int32(0); k < p.High; k++ {
+		Rolled()
+		if k >= p.Low {
+			*Element[B](at) = x[0]
+		}
+		at += uint64(size)
+		for i := range each - 1 {
+			x[i] = x[i+1]
 		}
 	}
 }
