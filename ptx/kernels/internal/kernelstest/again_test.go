@@ -80,6 +80,9 @@ func TestEveryKernelHasAnOperation(t *testing.T) {
 	}
 	count := 0
 	for name, text := range files(t) {
+		if name == "library_gpu.ptx" { // only its functions are used: see package fused
+			continue
+		}
 		m, err := ptx.Parse(name, text)
 		if err != nil {
 			t.Fatal(err)
