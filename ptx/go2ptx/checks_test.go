@@ -57,6 +57,8 @@ func TestRemovedChecks(t *testing.T) {
 		"if m >= 0 && m < len(x) { _ = x[:m]; _ = x[m:] }",
 		"if len(x) == len(y) && i < len(x) { x[i] = y[i] }",
 		"if len(x) > 0 { x[0] = 1 }",
+		"s := gpu.Shared[[512]float32](t); z := uint32(t.ThreadX()); s[2*z-z&7+8] = 1",
+		"s := gpu.Shared[[512]float32](t); z := int32(t.ThreadX()); s[2*z-z&63+64] = 1; s[z-z&15+256] = 1",
 		"if len(x) != 0 { x[0] = x[len(x)-1] }",
 		"if i < len(x) && i < m { if m < len(y) { y[i] = 1 } }",
 		"if i < len(x) { for a := range min(4, len(x)-i) { x[i+a] = 1 } }",
@@ -131,6 +133,10 @@ func TestRemainingChecks(t *testing.T) {
 		"if m >= 0 && m <= len(x) { _ = x[:m+1] }",
 		"if len(x) != len(y) && i < len(x) { x[i] = y[i] }",
 		"if len(x) >= 0 { x[0] = 1 }",
+		"s := gpu.Shared[[511]float32](t); z := uint32(t.ThreadX()); s[2*z-z&7+8] = 1",
+		"s := gpu.Shared[[495]float32](t); z := int32(t.ThreadX()); s[z-z&15+255] = 1",
+		"s := gpu.Shared[[504]float32](t); z := min(uint32(t.ThreadX()), 254); s[z-z&6+255] = 1", // 249 without the bits 6 is 249
+		"s := gpu.Shared[[512]float32](t); z := uint32(t.ThreadX()); s[2*z-uint32(n)&7+8] = 1",
 		"if i < len(x) { j := max(i+1, 0); x[j] = 1 }",
 		"j := i; if j < len(x) { for range m { x[j] = 1; j++ } }", // the condition applies only to the first iteration
 		"j := 0; for range m { if j+1 < len(x) { y[j] = 1 }; j++ }",

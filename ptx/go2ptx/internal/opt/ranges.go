@@ -74,8 +74,10 @@ func (r ranger) structural(v *ir.Value, depth int) interval {
 		}
 	case ir.OpAdd, ir.OpSub, ir.OpMul:
 		x := clamp(arith(v.Op, arg(0), arg(1)), all)
-		if v.Op == ir.OpSub && x.lo < 0 && r.masked(v.Args[1], v.Args[0], depth-1) {
-			return interval{0, arg(0).hi}
+		if v.Op == ir.OpSub {
+			if y, ok := r.cleared(v.Args[0], v.Args[1], depth-1); ok {
+				return interval{max(x.lo, y.lo), min(x.hi, y.hi)}
+			}
 		}
 		return x
 	case ir.OpMulWideS:
@@ -101,25 +103,31 @@ func (r ranger) structural(v *ir.Value, depth int) interval {
 	return all
 }
 
-// masked reports whether x is some of the bits of a value that is not negative, and y is a multiple of that
-// value, so that 0 <= x <= y.
-func (r ranger) masked(x, y *ir.Value, depth int) bool {
-	if x.Op != ir.OpAnd || depth == 0 {
-		return false
+// cleared returns the range of y-x if x is z&m for a number z that is not negative, and y is z or z·k. As x is at
+// most z, the difference is not negative. If m is 2^j-1, the difference is h·k + l·(k-1), where h is z without
+// the j low bits, and l is these bits.
+func (r ranger) cleared(y, x *ir.Value, depth int) (interval, bool) {
+	if x.Op != ir.OpAnd || depth <= 0 {
+		return interval{}, false
 	}
-	for _, z := range x.Args {
-		if m := r.of(z, depth); m.lo < 0 {
-			continue
-		}
+	for i, z := range x.Args {
+		most := r.of(z, depth)
 		k, ok := factor(y)
 		switch {
+		case most.lo < 0:
+			continue
 		case y == z:
-			return true
-		case ok && y.Args[0] == z:
-			return arith(ir.OpMul, r.of(z, depth), interval{k, k}).within(0, full(y.Type.Kind).hi)
+			k = 1
+		case !ok || y.Args[0] != z || !arith(ir.OpMul, most, interval{k, k}).within(0, full(y.Type.Kind).hi):
+			continue
 		}
+		hi := most.hi * k
+		if m := x.Args[1-i]; isConst(m) && m.Aux >= 0 && m.Aux&(m.Aux+1) == 0 && m.Aux <= most.hi {
+			hi = (most.hi&^m.Aux)*k + m.Aux*(k-1)
+		}
+		return interval{0, hi}, true
 	}
-	return false
+	return interval{}, false
 }
 
 func loaded(m ir.Mem, all interval) interval {
