@@ -125,6 +125,7 @@ func Module(m *ir.Module, o Options) error {
 			return err
 		}
 		markReadOnly(f)
+		budgetRegisters(f)
 	}
 	return nil
 }
