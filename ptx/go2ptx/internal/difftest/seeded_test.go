@@ -27,6 +27,9 @@ type seeded struct {
 	n          int
 	file, what string
 	old, new   string
+	// pkg and test are set for an error that random kernels show too rarely: the folder of a package,
+	// relative to this one, and a test in it that catches the error.
+	pkg, test string
 }
 
 func readSeeded(t *testing.T) []seeded {
@@ -50,8 +53,10 @@ func readSeeded(t *testing.T) []seeded {
 			e.old += line[1:] + "\n"
 		case '+':
 			e.new += line[1:] + "\n"
+		case '!':
+			e.pkg, e.test, _ = strings.Cut(strings.TrimSpace(line[1:]), " ")
 		default:
-			t.Fatalf("line %d is neither - nor +: %s", i+1, line)
+			t.Fatalf("line %d is none of -, + and !: %s", i+1, line)
 		}
 	}
 	return all
@@ -153,6 +158,9 @@ var (
 // run builds the test with the error, runs it, and describes how the error was caught.
 func (e seeded) run(t *testing.T, dir, results, kernels string) (how string, caught bool) {
 	t.Helper()
+	if e.test != "" {
+		return e.runTest(t, dir)
+	}
 	args := []string{"test", "-c", "-vet=off", "-o", filepath.Join(dir, "mutant.test")}
 	if e.old != "" {
 		text, err := e.apply()
@@ -184,6 +192,30 @@ func (e seeded) run(t *testing.T, dir, results, kernels string) (how string, cau
 		return fmt.Sprintf("random kernel %s, of %s: %s", w[1], n[1], short(w[2])), true
 	}
 	return "the compiler fails: " + short(firstLine(string(out))), true
+}
+
+// runTest runs the test that catches the error. It must pass without the error.
+func (e seeded) runTest(t *testing.T, dir string) (how string, caught bool) {
+	t.Helper()
+	text, err := e.apply()
+	if err != nil {
+		t.Fatal(err)
+	}
+	test := func(flags ...string) ([]byte, error) {
+		args := append([]string{"test", "-short", "-vet=off", "-timeout", "5m", "-run", "^" + e.test + "$", "-v"}, flags...)
+		return exec.Command("go", append(args, e.pkg)...).CombinedOutput()
+	}
+	if out, err := test(); err != nil || !strings.Contains(string(out), "--- PASS: "+e.test) {
+		t.Fatalf("without the error: %v %s", err, out)
+	}
+	out, err := test("-overlay", overlay(t, dir, filepath.Join("..", e.file), text))
+	switch {
+	case err == nil:
+		return "", false
+	case !strings.Contains(string(out), "--- FAIL: "+e.test):
+		return fmt.Sprintf("the error is no Go: %v %s", err, out), false
+	}
+	return e.test + ": " + short(firstLine(string(out))), true
 }
 
 func overlay(t *testing.T, dir, file, text string) string {
