@@ -77,7 +77,7 @@ func (x *fn) fieldOf(check *ir.Value, i int) *ir.Value {
 		return x.f.Const(t, 0)
 	}
 	v := resolve(check.Args[i])
-	if t.Kind == ir.I32 && v.Op == ir.OpSExt32 {
+	if v.Op == ir.OpSExt32 && (t.Kind == ir.I32 || x.need == nil || !x.need[v.ID]) {
 		return resolve(v.Args[0])
 	}
 	return v
@@ -137,7 +137,7 @@ func (x *fn) passed(i int) build.Operand {
 	case p.all != nil:
 		r = x.reg(p.all)
 	}
-	if p.kind == ir.I64 {
+	if p.kind == ir.I64 && (p.all == nil || p.all.Type.Kind == ir.I64) {
 		return r
 	}
 	long := x.temp(ir.I64)
@@ -151,14 +151,18 @@ func (x *fn) choose(checks []*ir.Value, i int) {
 	to, t := x.out.fields[i].reg, movTypes[x.out.fields[i].kind]
 	last := len(checks) - 1
 	value := x.fieldOf(checks[last], i) // nil if checks differ
-	chosen := x.operand(value)
+	if last == 0 && x.extended(value, i) {
+		x.op("cvt.s64.s32", to, x.reg(value))
+		return
+	}
+	chosen := x.fieldOperand(value, i)
 	for k := last - 1; k >= 0; k-- {
 		v := x.fieldOf(checks[k], i)
 		if value != nil && same(v, value) {
 			continue
 		}
 		cond, not := strip(checks[k].Args[0])
-		yes, no := chosen, x.operand(v)
+		yes, no := chosen, x.fieldOperand(v, i)
 		if not {
 			yes, no = no, yes
 		}
@@ -168,6 +172,20 @@ func (x *fn) choose(checks []*ir.Value, i int) {
 	if value != nil {
 		x.op("mov."+t, to, chosen)
 	}
+}
+
+// extended reports whether the failure path must extend a value for field i.
+func (x *fn) extended(v *ir.Value, i int) bool {
+	return x.out.fields[i].kind == ir.I64 && v.Type.Kind == ir.I32
+}
+
+func (x *fn) fieldOperand(v *ir.Value, i int) build.Operand {
+	if !x.extended(v, i) {
+		return x.operand(v)
+	}
+	long := x.temp(ir.I64)
+	x.op("cvt.s64.s32", long, x.reg(v))
+	return long
 }
 
 // same reports whether two operands are the same value or equal constants.

@@ -29,6 +29,9 @@ func TestRecordedValues(t *testing.T) {
 		{"wide", func(b *irtest.Builder, i, _ *ir.Value) [2]*ir.Value {
 			return [2]*ir.Value{b.Op(ir.OpAdd, ir.TI64, b.Op(ir.OpSExt32, ir.TI64, i), b.I64(big)), b.I64(5)}
 		}, [2]int64{big - 3, 5}, "selp.b64"},
+		{"one of two wide", func(b *irtest.Builder, i, n *ir.Value) [2]*ir.Value {
+			return [2]*ir.Value{b.Op(ir.OpSExt32, ir.TI64, b.Op(ir.OpSub, ir.TI32, i, b.I32(1))), b.I64(big)}
+		}, [2]int64{-4, big}, "cvt.s64.s32"},
 		{"large", func(b *irtest.Builder, _, _ *ir.Value) [2]*ir.Value {
 			return [2]*ir.Value{b.I64(big), b.I64(big)}
 		}, [2]int64{big, big}, "+32], 1099511627776"},
@@ -36,30 +39,35 @@ func TestRecordedValues(t *testing.T) {
 			return [2]*ir.Value{n, n}
 		}, [2]int64{-1, -1}, "+32], %rd"},
 	} {
-		m := &ir.Module{}
-		b := irtest.Kernel(m, "k", ir.MPtr, ir.M64)
-		n := b.Param(1)
-		p := b.Index(b.Param(0), b.Special("%tid.x", ir.TI64), 8)
-		i := b.Load(ir.M32, p, 0)
-		v := c.value(b, i, n)
-		long := b.Op(ir.OpSExt32, ir.TI64, i)
-		b.Check("low", b.Op(ir.OpNot, ir.TBool, b.Cmp(ir.SLt, i, b.I32(0))), long, v[0])
-		b.Check("high", b.Cmp(ir.SLe, i, b.I32(5)), long, v[1])
-		b.Store(ir.M64, p, 0, b.I64(1))
-		b.B.Ret()
-		src := text(t, m, emit.Options{})
-		if !strings.Contains(string(src), c.text) {
-			t.Errorf("%s: the text has no %s:\n%s", c.name, c.text, src)
-		}
-		gputest.Each(t, func(t *testing.T, ctx *driver.Context) {
-			for k, bad := range []int64{-3, 9} {
-				_, err := launch(ctx, src, 2, []uint64{0, uint64(bad)}, int64(-1))
-				want := [3]int64{bad, c.want[k]}
-				var fault *driver.KernelFault
-				if !errors.As(err, &fault) || fault.Values != want || fault.Kind != [2]string{"low", "high"}[k] || fault.Thread != [3]uint32{1} {
-					t.Errorf("%s: %v (%+v), want %v\n%s", c.name, err, fault, want, src)
-				}
+		for _, merged := range []bool{true, false} {
+			m := &ir.Module{}
+			b := irtest.Kernel(m, "k", ir.MPtr, ir.M64)
+			n := b.Param(1)
+			p := b.Index(b.Param(0), b.Special("%tid.x", ir.TI64), 8)
+			i := b.Load(ir.M32, p, 0)
+			v := c.value(b, i, n)
+			long := b.Op(ir.OpSExt32, ir.TI64, i)
+			b.Check("low", b.Op(ir.OpNot, ir.TBool, b.Cmp(ir.SLt, i, b.I32(0))), long, v[0])
+			if !merged {
+				b.Store(ir.M64, p, 0, b.I64(2))
 			}
-		})
+			b.Check("high", b.Cmp(ir.SLe, i, b.I32(5)), long, v[1])
+			b.Store(ir.M64, p, 0, b.I64(1))
+			b.B.Ret()
+			src := text(t, m, emit.Options{})
+			if merged && !strings.Contains(string(src), c.text) {
+				t.Errorf("%s: the text has no %s:\n%s", c.name, c.text, src)
+			}
+			gputest.Each(t, func(t *testing.T, ctx *driver.Context) {
+				for k, bad := range []int64{-3, 9} {
+					_, err := launch(ctx, src, 2, []uint64{0, uint64(bad)}, int64(-1))
+					want := [3]int64{bad, c.want[k]}
+					var fault *driver.KernelFault
+					if !errors.As(err, &fault) || fault.Values != want || fault.Kind != [2]string{"low", "high"}[k] || fault.Thread != [3]uint32{1} {
+						t.Errorf("%s: %v (%+v), want %v\n%s", c.name, err, fault, want, src)
+					}
+				}
+			})
+		}
 	}
 }
