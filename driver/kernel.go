@@ -1,11 +1,13 @@
 package driver
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/internal/life"
@@ -27,6 +29,7 @@ type Kernel struct {
 	alone   atomic.Uint64 // bit i is set if argument i is restrict
 	shape   atomic.Pointer[kernelShape]
 	uses    atomic.Pointer[kernelUses]
+	label   atomic.Pointer[KernelLabel]
 }
 
 // newKernel creates a kernel. The caller must hold p.mu. Kernels from PTX are allocated several at
@@ -99,6 +102,29 @@ func (k *Kernel) Name() string {
 		return ""
 	}
 	return k.name
+}
+
+// KernelLabel returns the name of what a kernel does with arguments at the given addresses, or "".
+type KernelLabel func(kernel string, args []unsafe.Pointer) string
+
+// SetLabel is for packages built on this one. If an argument of the kernel selects an operation, label
+// returns its name for drawings and errors of graphs. The first label remains.
+func (k *Kernel) SetLabel(label KernelLabel) {
+	if k.label.Load() == nil {
+		first := label // only this copy is on the heap
+		k.label.CompareAndSwap(nil, &first)
+	}
+}
+
+// Label is for packages built on this one. It returns the name of what the kernel does with arguments
+// at the given addresses: the name by SetLabel if there is one, and otherwise the kernel's name. args
+// is the list of a kernel node, and may be nil.
+func (k *Kernel) Label(args *unsafe.Pointer) string {
+	label := k.label.Load()
+	if label == nil || args == nil || !k.known {
+		return k.name
+	}
+	return cmp.Or((*label)(k.name, unsafe.Slice(args, len(k.params))), k.name)
 }
 
 // Raw returns the driver's handle.

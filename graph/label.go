@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"unsafe"
 
+	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/graph/internal/access"
 )
@@ -218,35 +219,42 @@ func (n Node) called() string {
 	return name
 }
 
-// kernelName returns the name of a node's kernel, or "" if it is unknown. It prefers the name
-// recorded when the node was added to the name that the driver reports. For nodes that the driver
-// created, it falls back to the kernels recorded for the nodes they were copied from.
+// kernelName returns the name of a node's kernel, or of the operation that its arguments select. It
+// returns "" if the name is unknown. It prefers the name recorded when the node was added to the name
+// that the driver reports. For nodes that the driver created, it falls back to the kernels recorded
+// for the nodes they were copied from.
 func (n Node) kernelName() (string, error) {
 	var p cu.CUDA_KERNEL_NODE_PARAMS
 	if err := n.kernelParams(n.g.d, &p); err != nil {
 		return "", err
 	}
 	if f := n.g.accesses.Find(n.i); f.Set != nil && f.Kernel != nil && f.Kernel.Raw() == p.Func {
-		return f.Kernel.Name(), nil
+		return f.Kernel.Label(p.KernelParams), nil
+	}
+	noted := ""
+	if k := n.g.notedKernel(p.Func); k != nil {
+		if noted = k.Label(p.KernelParams); noted != k.Name() {
+			return noted, nil
+		}
 	}
 	name, err := n.g.nameOfKernel(&p)
 	if err != nil || name != "" {
 		return name, err
 	}
-	return n.g.notedName(p.Func), nil
+	return noted, nil
 }
 
-// notedName returns the name of the kernel f if f is among the loose accesses of g. These are the
-// accesses of captured work, and of the graph from which g was copied. Otherwise it returns "".
-func (g *Graph) notedName(f cu.CUfunction) (name string) {
+// notedKernel returns the kernel f if it is among the loose accesses of g. These are the accesses of
+// captured work, and of the graph from which g was copied. Otherwise it returns nil.
+func (g *Graph) notedKernel(f cu.CUfunction) (k *driver.Kernel) {
 	for _, l := range g.accesses.Loose {
 		l.Each(func(found access.Found) {
 			if found.Kernel != nil && found.Kernel.Raw() == f {
-				name = found.Kernel.Name()
+				k = found.Kernel
 			}
 		})
 	}
-	return name
+	return k
 }
 
 // nameOfKernel queries the driver for the name of a node's kernel (CUDA 12.3). The name is the

@@ -82,9 +82,9 @@ func Example_cudaGraphsStep() {
 	// ---
 	// flowchart TD
 	// 	n0["0: copy<br/>16 bytes host to device"]
-	// 	n1["1: scalar_f32<br/>kernel<br/>grid 1 block 256"]
-	// 	n2["2: scalar_f32<br/>kernel<br/>grid 1 block 256"]
-	// 	n3["3: binary_float<br/>kernel<br/>grid 1 block 256"]
+	// 	n1["1: mul_scalar_f32<br/>kernel<br/>grid 1 block 256"]
+	// 	n2["2: add_scalar_f32<br/>kernel<br/>grid 1 block 256"]
+	// 	n3["3: add_f32<br/>kernel<br/>grid 1 block 256"]
 	// 	n4["4: copy<br/>16 bytes device to host"]
 	// 	n0 --> n1
 	// 	n0 --> n2
@@ -133,8 +133,8 @@ func Example_cudaGraphsChain() {
 	// title: "two kernels"
 	// ---
 	// flowchart TD
-	// 	n0["0: scalar_f32<br/>kernel"]
-	// 	n1["1: scalar_f32<br/>kernel"]
+	// 	n0["0: mul_scalar_f32<br/>kernel"]
+	// 	n1["1: add_scalar_f32<br/>kernel"]
 	// 	n0 --> n1
 }
 
@@ -242,9 +242,9 @@ func Example_cudaGraphsOff() {
 	// title: "one node off"
 	// ---
 	// flowchart TD
-	// 	n0["0: scalar_f32<br/>kernel"]
-	// 	n1["1: scalar_f32<br/>kernel<br/>off"]
-	// 	n2["2: scalar_f32<br/>kernel"]
+	// 	n0["0: mul_scalar_f32<br/>kernel"]
+	// 	n1["1: add_scalar_f32<br/>kernel<br/>off"]
+	// 	n2["2: mul_scalar_f32<br/>kernel"]
 	// 	n0 --> n1
 	// 	n1 --> n2
 }
@@ -282,10 +282,10 @@ func Example_cudaGraphsIf() {
 	// 	n0["0: cond_when_f32<br/>kernel"]
 	// 	subgraph n1["1: IF-ELSE"]
 	// 		subgraph n1_0["then"]
-	// 			n1_0_0["1.0.0: scalar_f32<br/>kernel"]
+	// 			n1_0_0["1.0.0: add_scalar_f32<br/>kernel"]
 	// 		end
 	// 		subgraph n1_1["else"]
-	// 			n1_1_0["1.1.0: scalar_f32<br/>kernel"]
+	// 			n1_1_0["1.1.0: mul_scalar_f32<br/>kernel"]
 	// 		end
 	// 	end
 	// 	n0 --> n1
@@ -315,7 +315,7 @@ func Example_cudaGraphsWhile() {
 	// 	subgraph n0["0: WHILE"]
 	// 		subgraph n0_0["body"]
 	// 			n0_0_0["0.0.0: cond_when_f32<br/>kernel"]
-	// 			n0_0_1["0.0.1: scalar_f32<br/>kernel"]
+	// 			n0_0_1["0.0.1: mul_scalar_f32<br/>kernel"]
 	// 			n0_0_1 --> n0_0_0
 	// 		end
 	// 	end
@@ -356,13 +356,13 @@ func Example_cudaGraphsSwitch() {
 	// 	n0["0: cond_word<br/>kernel"]
 	// 	subgraph n1["1: SWITCH"]
 	// 		subgraph n1_0["body 0"]
-	// 			n1_0_0["1.0.0: scalar_f32<br/>kernel"]
+	// 			n1_0_0["1.0.0: add_scalar_f32<br/>kernel"]
 	// 		end
 	// 		subgraph n1_1["body 1"]
-	// 			n1_1_0["1.1.0: scalar_f32<br/>kernel"]
+	// 			n1_1_0["1.1.0: add_scalar_f32<br/>kernel"]
 	// 		end
 	// 		subgraph n1_2["body 2"]
-	// 			n1_2_0["1.2.0: scalar_f32<br/>kernel"]
+	// 			n1_2_0["1.2.0: add_scalar_f32<br/>kernel"]
 	// 		end
 	// 	end
 	// 	n0 --> n1
@@ -392,8 +392,8 @@ func Example_cudaGraphsMemory() {
 	// ---
 	// flowchart TD
 	// 	n0["0: allocation"]
-	// 	n1["1: binary_float<br/>kernel"]
-	// 	n2["2: binary_float<br/>kernel"]
+	// 	n1["1: add_f32<br/>kernel"]
+	// 	n2["2: mul_f32<br/>kernel"]
 	// 	n3["3: free"]
 	// 	n0 --> n1
 	// 	n1 --> n2
@@ -424,9 +424,9 @@ func Example_cudaGraphsProfile() {
 	// ---
 	// flowchart TD
 	// 	n0["0: copy<br/>2µs"]
-	// 	n1["1: scalar_f32<br/>kernel<br/>1µs"]
-	// 	n2["2: scalar_f32<br/>kernel<br/>1µs"]
-	// 	n3["3: binary_float<br/>kernel<br/>1µs"]
+	// 	n1["1: mul_scalar_f32<br/>kernel<br/>1µs"]
+	// 	n2["2: add_scalar_f32<br/>kernel<br/>1µs"]
+	// 	n3["3: add_f32<br/>kernel<br/>1µs"]
 	// 	n4["4: copy<br/>2µs"]
 	// 	n0 --> n1
 	// 	linkStyle 0 stroke:#c0392b,stroke-width:3px

@@ -311,7 +311,7 @@ func Example_graphsCheck() {
 	fmt.Println(found.OK(), c.A.Label(), c.B.Label())
 	// [end]
 
-	// Output: false scalar_f32 scalar_f32
+	// Output: false mul_scalar_f32 add_scalar_f32
 }
 
 func Example_graphsDraw() {
@@ -330,6 +330,6 @@ func Example_graphsDraw() {
 	// title: "graph"
 	// ---
 	// flowchart TD
-	// 	n0["0: scalar_f32<br/>kernel"]
+	// 	n0["0: mul_scalar_f32<br/>kernel"]
 	// 1 true
 }

@@ -93,6 +93,7 @@ func binary[T Number](name string, op uint32, again []*driver.Launch, dst, a, b 
 	if err != nil {
 		return nil, opError(name, err)
 	}
+	l.Kernel().SetLabel(arith.Label)
 	return l, nil
 }
 
@@ -177,5 +178,6 @@ func scalar[T Number](name string, op uint32, again []*driver.Launch, dst, a dri
 	if err != nil {
 		return nil, opError(name, err)
 	}
+	l.Kernel().SetLabel(arith.Label)
 	return l, nil
 }

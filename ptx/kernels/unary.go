@@ -103,5 +103,6 @@ func unary[T Float](name string, f uint32, again []*driver.Launch, dst, src driv
 	if err != nil {
 		return nil, opError(name, err)
 	}
+	l.Kernel().SetLabel(functions.Label)
 	return l, nil
 }

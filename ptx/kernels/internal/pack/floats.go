@@ -19,6 +19,17 @@ const (
 	BF16
 )
 
+// String returns the name of the type in names of kernels.
+func (kind Kind) String() string {
+	switch kind {
+	case F16:
+		return "f16"
+	case BF16:
+		return "bf16"
+	}
+	return "f32"
+}
+
 // log returns the binary logarithm of the size. It has no branch: if it were a constant in kernels for
 // 16-bit types, the compiler would unroll the loops over the halves of a pack.
 func (kind Kind) log() uint32 { return 2 - (uint32(kind)+1)>>1 }

@@ -1,0 +1,37 @@
+package arith
+
+import (
+	"strings"
+	"unsafe"
+
+	"github.com/purecuda/cuda/ptx/kernels/internal/pack"
+)
+
+// Label returns the name of the operation that the last argument selects, such as add_f32. It is a
+// driver.KernelLabel.
+func Label(kernel string, args []unsafe.Pointer) string {
+	op := *(*uint32)(args[len(args)-1])
+	form, class, _ := strings.Cut(kernel, "_")
+	names := [8]string{Add: "add", Sub: "sub", Mul: "mul", Div: "div", Max: "max", Min: "min"}
+	if op&Swapped != 0 {
+		names = [8]string{Sub: "subfrom", Div: "divinto"}
+	}
+	name := names[op&7]
+	if name == "" {
+		return ""
+	}
+	switch class {
+	case "float", "half":
+		class = pack.Kind(op >> 5).String()
+	case "w32", "w64":
+		sign := "i"
+		if op&Unsigned != 0 {
+			sign = "u"
+		}
+		class = sign + class[1:]
+	}
+	if form == "scalar" {
+		name += "_scalar"
+	}
+	return name + "_" + class
+}
