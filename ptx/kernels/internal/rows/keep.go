@@ -25,27 +25,41 @@ func twiceOf[T Float, M Team](t gpu.Thread, team M, half Half, row uint64, n, co
 	return r
 }
 
-// forth calls one for each single element of the calling thread, and then do for each pack.
+// forth calls one for each single element of the calling thread, and then do for each pack. If the device can,
+// it first copies all packs of the thread: registers have room for few loads, and a multiprocessor must have
+// many more on their way.
 func (r *twice[T, M]) forth(one func(x float32), do func(w *pack)) {
 	rank, size := r.team.rank(), r.team.size()
 	for i := rank; i < r.singles; i += size {
 		asIs()
 		one(floatOf[T](r.half, r.row+uint64(r.single(i)*Size[T]())))
 	}
-	// The next pack is loaded before the current one is used.
 	packs := gpu.ViewAt[uint32](r.first, r.packs*4).Slice()
+	ready := r.keep && r.team.copies(func(t gpu.Thread) {
+		for k := rank; k < r.packs; k += size {
+			asIs()
+			gpu.CopyAsync(t, (*pack)(r.room[k*4:]), (*pack)(packs[k*4:]))
+		}
+	})
+	load := func(k int) pack {
+		if ready {
+			return *(*pack)(r.room[k*4:])
+		}
+		return *(*pack)(packs[k*4:])
+	}
+	// The next pack is loaded before the current one is used.
 	var w, next pack
 	k := rank
 	if k < r.packs {
-		w = *(*pack)(packs[k*4:])
+		w = load(k)
 	}
 	for k < r.packs {
 		asIs()
 		after := k + size
 		if after < r.packs {
-			next = *(*pack)(packs[after*4:])
+			next = load(after)
 		}
-		if r.keep {
+		if r.keep && !ready {
 			*(*pack)(r.room[k*4:]) = w
 		}
 		do(&w)
