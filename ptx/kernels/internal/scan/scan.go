@@ -17,16 +17,15 @@ type (
 	u64 = uint64
 )
 
-// A block computes one tile. Each warp computes Packs packs per lane, and a pack has PackSize
-// elements. The packs of a warp follow each other, so that a warp loads 32 packs at a time.
+// A block computes one tile. A thread computes Each elements that follow each other. Each warp has a part of
+// the tile in shared memory, which it loads and stores so that its lanes access neighbouring elements.
 const (
-	Threads  = 256
-	PackSize = 4
-	Packs    = 4
-	Tile     = Threads * PackSize * Packs
+	Threads = 256
+	Each    = 16
+	Tile    = Threads * Each
 
 	warps    = Threads / gpu.WarpSize
-	warpTile = gpu.WarpSize * PackSize * Packs
+	warpTile = gpu.WarpSize * Each
 )
 
 // Words returns the number of words that the kernel needs for n elements of a type of the given
@@ -34,77 +33,52 @@ const (
 // tile, or one for types of 4 bytes, contain its state.
 func Words(n, size uint64) uint64 { return 1 + max((n+Tile-1)/Tile, 1)*(size/4) }
 
-// Sum32 computes the prefix sums of src. With exclusive != 0, an element is not part of its own sum.
+// Sum computes the prefix sums of src. With exclusive != 0, an element is not part of its own sum.
 // wide says that dst and src begin at multiples of 16 bytes.
 //
 // Blocks take tiles in order, so all tiles before that of a block have begun, and a block that waits
 // for them makes progress. A tile adds the sums of earlier tiles always in the same order. Therefore
 // floating-point sums do not depend on which block is faster.
 //
-//gpu:kernel block=256 minblocks=5 name=scan
-//gpu:instance f32 u32
-func Sum32[T Number](t gpu.Thread, dst, src, n, work uint64, exclusive, wide uint32) {
-	prefixSums[T](t, dst, src, n, work, exclusive, wide)
-}
-
-// Sum64 is like Sum32. A block needs more registers.
-//
 //gpu:kernel block=256 name=scan
-//gpu:instance f64 u64
-func Sum64[T Number](t gpu.Thread, dst, src, n, work uint64, exclusive, wide uint32) {
-	prefixSums[T](t, dst, src, n, work, exclusive, wide)
-}
-
-func prefixSums[T Number](t gpu.Thread, dst, src, n, work uint64, exclusive, wide uint32) {
+//gpu:instance f32 f64 u32 u64
+func Sum[T Number](t gpu.Thread, dst, src, n, work uint64, exclusive, wide uint32) {
 	sums, x := gpu.ViewAt[T](dst, int(n)).Slice(), gpu.ViewAt[T](src, int(n)).Slice()
 	states := gpu.ViewAt[uint64](work, int(Words(n, size[T]()))).Slice()
 	taken := gpu.Shared[uint32](t)
 	parts := gpu.Shared[[warps]T](t)
 	start := gpu.Shared[T](t)
+	tiles := gpu.Shared[[Tile]T](t)
 	if t.ThreadX() == 0 {
 		*taken = uint32(gpu.AtomicAdd(&states[0], 1))
 	}
 	t.Sync()
 	tile := int(*taken)
 	states = states[1:]
-	first := tile*Tile + t.Warp()*warpTile + t.Lane()*PackSize
-
-	var v [Packs][PackSize]T
+	own := part[T]{tiles[t.Warp()*warpTile:]}
+	first := tile*Tile + t.Warp()*warpTile
 	full := wide != 0 && (tile+1)*Tile <= len(x)
-	if full {
-		for j := range v {
-			v[j] = *(*[PackSize]T)(x[first+j*gpu.WarpSize*PackSize:])
-		}
-	} else {
-		rest := x[min(first, len(x)):]
-		for j := range v {
-			for i := range v[j] {
-				if at := j*gpu.WarpSize*PackSize + i; at < len(rest) {
-					v[j][i] = rest[at]
-				}
-			}
-		}
-	}
+	own.load(t, x, first, full)
+	t.SyncWarp()
 
-	// before[j] is the sum of the elements of the warp before v[j].
-	var before [Packs]T
-	var total T
-	for j := range v {
-		own := v[j][0] + v[j][1] + v[j][2] + v[j][3]
-		s := own
-		for d := 1; d < gpu.WarpSize; d *= 2 {
-			if below := gpu.ShuffleUp(t, s, d); t.Lane() >= d {
-				s += below
-			}
+	var sumOfThread T
+	for u := range units[T]() {
+		v := own.pack(t.Lane()*units[T]() + u)
+		for i := range perPack[T]() {
+			sumOfThread += v[i]
 		}
-		// Not s - own, which would round.
-		up := gpu.ShuffleUp(t, s, 1)
-		if t.Lane() == 0 {
-			up = 0
-		}
-		before[j] = total + up
-		total += gpu.Shuffle(t, s, gpu.WarpSize-1)
 	}
+	s := sumOfThread
+	for d := 1; d < gpu.WarpSize; d *= 2 {
+		if below := gpu.ShuffleUp(t, s, d); t.Lane() >= d {
+			s += below
+		}
+	}
+	before := gpu.ShuffleUp(t, s, 1) // not s - sumOfThread, which would round
+	if t.Lane() == 0 {
+		before = 0
+	}
+	total := gpu.Shuffle(t, s, gpu.WarpSize-1)
 	if t.Lane() == 0 {
 		parts[t.Warp()] = total
 	}
@@ -118,37 +92,27 @@ func prefixSums[T Number](t gpu.Thread, dst, src, n, work uint64, exclusive, wid
 		sum += parts[w]
 	}
 	if t.Warp() == 0 {
-		s := startOf(t, states, tile, sum)
+		before := startOf(t, states, tile, sum)
 		if t.Lane() == 0 {
-			*start = s
+			*start = before
 		}
 	}
 	t.Sync()
-	base += *start
-	for j := range v {
-		s := base + before[j]
-		for i := range v[j] {
-			next := s + v[j][i]
+	s = base + *start + before
+	for u := range units[T]() {
+		at := t.Lane()*units[T]() + u
+		v := own.pack(at)
+		for i := range perPack[T]() {
+			next := s + v[i]
 			if exclusive != 0 {
-				v[j][i] = s
+				v[i] = s
 			} else {
-				v[j][i] = next
+				v[i] = next
 			}
 			s = next
 		}
+		own.setPack(at, v)
 	}
-	if full {
-		for j := range v {
-			*(*[PackSize]T)(sums[first+j*gpu.WarpSize*PackSize:]) = v[j]
-		}
-		return
-	}
-	rest := sums[min(first, len(sums)):]
-	for j := range v {
-		for i := range v[j] {
-			if at := j*gpu.WarpSize*PackSize + i; at < len(rest) {
-				rest[at] = v[j][i]
-			}
-		}
-	}
+	t.SyncWarp()
+	own.store(t, sums, first, full)
 }
