@@ -5,9 +5,13 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/ptx/kernels/internal/quantized"
+	"github.com/purecuda/cuda/ptx/kernels/internal/quantizedsm80"
 )
 
 var quantizedSource = source(quantized.Module)
+
+// quantizedSm80 uses tensor cores. Its blocks have as many threads as those of quantizedSource.
+var quantizedSm80 = &newer{quantizedsm80.Module, 8, 0, "_sm80", []string{"gemv_i4_f16", "gemv_i4_bf16"}}
 
 // Quantized is a matrix of small integers with scales, as language models use for weights. Each row is
 // divided into groups of columns. An element is an integer times the scale of its group.
@@ -28,6 +32,10 @@ type Quantized[T NetFloat] struct {
 //
 // The products of 32 columns are added before they are multiplied by the scale. The sums are computed
 // in float32, in an order that depends only on the shape and the device.
+//
+// From compute capability 8.0 on, tensor cores multiply integers of 4 bits by F16 or BF16, if Cols and Group are
+// multiples of 128 and x begins at a multiple of 16 bytes. They add the products of 128 columns before those are
+// multiplied by the scale.
 //
 // Arguments: 0 y, 1 the integers, 2 the scales, 3 x, and eight more, which must not be changed. It reads
 // all but y, which it writes.
@@ -60,7 +68,7 @@ func gemvQuantized[T NetFloat](y driver.MemoryOf[T], a Quantized[T], x driver.Me
 		a.Rows, a.Cols, a.Bits, a.Group, eps, normed,
 	}
 	_, kind := floatClass[T]()
-	return q.prepare(u32(uint32(kind)), again)
+	return q.prepare(typeName[T](), u32(uint32(kind)), again)
 }
 
 type quantizedProduct struct {
@@ -106,7 +114,12 @@ func (s *quantizedProduct) check() error {
 	return apart(*y, *a, *scales, *x, s.weight)
 }
 
-func (s *quantizedProduct) prepare(kind arg, again *driver.Launch) (*driver.Launch, error) {
+// suitsTensorCores reports whether the product of integers of 4 bits can use tensor cores.
+func (s *quantizedProduct) suitsTensorCores() bool {
+	return s.rows > 0 && s.cols > 0 && s.cols%quantizedsm80.Span == 0 && s.group%quantizedsm80.Span == 0 && s.x.addr%16 == 0 && s.normed == 0
+}
+
+func (s *quantizedProduct) prepare(element string, kind arg, again *driver.Launch) (*driver.Launch, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
@@ -123,11 +136,21 @@ func (s *quantizedProduct) prepare(kind arg, again *driver.Launch) (*driver.Laun
 	if s.rows == 0 { // the launch has one block, which must not read
 		cols = 0
 	}
-	kernel := kernelName{"gemv_i4"}
-	if s.bits == 8 {
-		kernel[0] = "gemv_i8"
+	m := maker{quantizedSource, s.y.mem.Context(), kernelName{"gemv_i4"}, again}
+	switch {
+	case s.bits == 8:
+		m.kernel[0] = "gemv_i8"
+	case s.suitsTensorCores():
+		older := kernelName{"gemv_i4_", element}
+		source, kernel, err := quantizedSm80.orOlder(m.source, m.context, older)
+		if err != nil {
+			return nil, err
+		}
+		if kernel != older {
+			m.source, m.kernel = source, kernel
+			cfg.Grid = driver.D1((s.rows + quantizedsm80.Rows - 1) / quantizedsm80.Rows)
+		}
 	}
-	m := maker{quantizedSource, s.y.mem.Context(), kernel, again}
 	return m.prepare(&cfg, out(&s.y), in(&s.a), in(&s.scales), in(&s.x), u32(uint32(s.rows)), u32(uint32(cols)), u32(uint32(max(s.group/quantized.Chunk, 1))), u32(uint32(log)),
 		optional(&s.weight), f32(s.eps), u32(s.normed), kind)
 }

@@ -320,6 +320,11 @@ func quantizedOps[T kernels.NetFloat](e *everything, m three[T]) {
 			a := kernels.Quantized[T]{Mem: e.types.u8.x(i, rows*64*bits/8), Scales: m.z(i, rows), Rows: rows, Cols: 64, Bits: bits}
 			return kernels.GemvQuantized(m.x(i, rows), a, m.y(i, 64), again...)
 		})
+		e.add("GemvQuantized of long rows "+m.name+name, func(i int, again ...*driver.Launch) (*driver.Launch, error) {
+			rows := many(i) / 128
+			a := kernels.Quantized[T]{Mem: e.types.u8.x(i, rows*128*bits/8), Scales: m.z(i, rows), Rows: rows, Cols: 128, Bits: bits}
+			return kernels.GemvQuantized(m.x(i, rows), a, m.y(i, 128), again...)
+		})
 		e.add("GemvQuantizedRMSNorm "+m.name+name, func(i int, again ...*driver.Launch) (*driver.Launch, error) {
 			rows := many(i) / 64
 			a := kernels.Quantized[T]{Mem: e.types.u8.x(i, rows*64*bits/8), Scales: m.z(i, rows), Rows: rows, Cols: 64, Bits: bits}

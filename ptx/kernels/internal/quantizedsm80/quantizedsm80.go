@@ -1,0 +1,173 @@
+// Package quantizedsm80 contains the kernels of kernels.GemvQuantized for matrices of 4 bits on devices with
+// tensor cores for bfloat16, sm_80 and later.
+//
+// A warp multiplies 16 rows by 16 columns at a time with mma.sync, although it needs one of the eight columns
+// of the result: tensor cores have time to spare, and lanes then need two instructions for three weights.
+package quantizedsm80
+
+import (
+	"github.com/purecuda/cuda/ptx/gpu"
+	"github.com/purecuda/cuda/ptx/kernels/internal/pack"
+	"github.com/purecuda/cuda/ptx/num"
+)
+
+//go:generate go run github.com/purecuda/cuda/ptx/cmd/go2ptx -nobounds -module -target sm_80
+
+// A block computes Rows rows. Its warps take Span columns by turns. A lane has 32 of these columns in two rows.
+const (
+	Threads = 256
+	Rows    = 16
+	Span    = 128
+
+	warps = Threads / gpu.WarpSize
+)
+
+// Float lists the types of x, y and the scales.
+type Float interface{ f16_sm80 | bf16_sm80 }
+
+// The type names that appear in the names of kernels.
+type (
+	f16_sm80  = num.F16
+	bf16_sm80 = num.BF16
+)
+
+// Int4 has the arguments of quantized.Int4, of which it ignores those after group. cols and the columns of a
+// group are multiples of Span, and x begins at a multiple of 16 bytes.
+//
+//gpu:kernel block=256 minblocks=3 name=gemv_i4
+//gpu:instance f16_sm80 bf16_sm80
+func Int4[T Float](t gpu.Thread, y, a, scales, x uint64, rows, cols, group, logSplit uint32, weight uint64, eps float32, normed uint32, kind pack.Kind) {
+	parts := gpu.Shared[[warps][Rows]float32](t)
+	first := t.BlockX() * Rows
+	lane, quad := t.Lane()/4, t.Lane()%4
+	steps := int32(cols / Span)
+	groupSteps := uint32(max(int32(group)*32/Span, 1))
+	groups := int(uint32(steps) / groupSteps)
+	vector := x + uint64(quad)*64
+	var weights, factors [2]uint64 // the addresses of the two rows; rows after the last one are the last one
+	for r := range weights {
+		row := min(first+lane+8*r, int(rows)-1)
+		weights[r] = a + uint64(row)*uint64(cols/2) + uint64(quad)*16
+		factors[r] = scales + uint64(row*groups)*2
+	}
+
+	// The weights are loaded two steps ahead.
+	var w, next [2][4]uint32
+	k := int32(t.Warp())
+	if k < steps {
+		w = load(weights, k)
+	}
+	if k+warps < steps {
+		next = load(weights, k+warps)
+	}
+	// The compiler must not know that this is a constant: an instruction has room for only one.
+	zero := logSplit & (1 << 31)
+	var sum [2]float32
+	for k < steps {
+		var c [4]float32
+		for i := range 4 {
+			// The columns of a pair in a register are four apart, as in the weights.
+			v := *words(vector + uint64(k)*(2*Span) + uint64(16*i))
+			p, q := pairs[T](w[0][i], zero), pairs[T](w[1][i], zero)
+			multiply[T](&c, p[0], q[0], p[1], q[1], gpu.BytePermute(v[0], v[2], 0x5410), gpu.BytePermute(v[0], v[2], 0x7632))
+			multiply[T](&c, p[2], q[2], p[3], q[3], gpu.BytePermute(v[1], v[3], 0x5410), gpu.BytePermute(v[1], v[3], 0x7632))
+		}
+		w = next
+		if ahead := k + 2*warps; ahead < steps {
+			next = load(weights, ahead)
+		}
+		g := uint32(k) / groupSteps
+		for r := range sum {
+			sum[r] += toFloat32(gpu.ViewAt[T](factors[r]+uint64(g)*2, 1).At(0)) * c[2*r]
+		}
+		k += warps
+	}
+	if quad == 0 {
+		parts[t.Warp()][lane], parts[t.Warp()][lane+8] = sum[0], sum[1]
+	}
+	t.Sync()
+	if i := t.ThreadX(); i < Rows && first+i < int(rows) {
+		var s float32
+		for p := range parts {
+			s += parts[p][i]
+		}
+		gpu.ViewAt[T](y, int(rows)).Set(first+i, fromFloat32[T](s))
+	}
+}
+
+// load loads what a lane needs for a step.
+func load(weights [2]uint64, step int32) (w [2][4]uint32) {
+	for r := range w {
+		w[r] = *words(weights[r] + uint64(step)*(Span/2))
+	}
+	return w
+}
+
+// words returns the 16 bytes at an address.
+func words(at uint64) *[4]uint32 { return (*[4]uint32)(gpu.ViewAt[uint32](at, 4).Slice()) }
+
+// pairs returns the elements 0 and 4, 1 and 5, 2 and 6, 3 and 7 of a word, minus 8. zero is 0.
+func pairs[T Float](w, zero uint32) (p [4]uint32) {
+	if isBF16[T]() {
+		// The bits of an element are the last ones of a number between 128 and 143.
+		for i := range p {
+			p[i] = add[T](w>>(4*i)&0x000f000f|(zero|0x43004300), 0x3f803f80, 0xc308c308) // 1 and -136
+		}
+		return p
+	}
+	// The bits are the last ones of a number between 1024 and 1039, or, for every other element, of one that is
+	// 16 times farther from 1024.
+	for i := range 2 {
+		p[2*i] = add[T](w>>(8*i)&0x000f000f|(zero|0x64006400), 0x3c003c00, 0xe408e408)   // 1 and -1032
+		p[2*i+1] = add[T](w>>(8*i)&0x00f000f0|(zero|0x64006400), 0x2c002c00, 0xd480d480) // 1/16 and -72
+	}
+	return p
+}
+
+// add returns x*y + z for two elements. y and z may be constants, for which the instruction has no room.
+func add[T Float](x, y, z uint32) (s uint32) {
+	if isBF16[T]() {
+		gpu.PurePTX("{ .reg .b32 y, z; mov.b32 y, %2; mov.b32 z, %3; fma.rn.bf16x2 %0, %1, y, z; }", gpu.Out(&s), gpu.In(x), gpu.In(y), gpu.In(z))
+	} else {
+		gpu.PurePTX("{ .reg .b32 y, z; mov.b32 y, %2; mov.b32 z, %3; fma.rn.f16x2 %0, %1, y, z; }", gpu.Out(&s), gpu.In(x), gpu.In(y), gpu.In(z))
+	}
+	return s
+}
+
+// multiply adds the product of two matrices, of 16 by 16 and 16 by 8 elements, to c.
+func multiply[T Float](c *[4]float32, a0, a1, a2, a3, b0, b1 uint32) {
+	if isBF16[T]() {
+		gpu.PTX("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};",
+			gpu.InOut(&c[0]), gpu.InOut(&c[1]), gpu.InOut(&c[2]), gpu.InOut(&c[3]), gpu.In(a0), gpu.In(a1), gpu.In(a2), gpu.In(a3), gpu.In(b0), gpu.In(b1))
+	} else {
+		gpu.PTX("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};",
+			gpu.InOut(&c[0]), gpu.InOut(&c[1]), gpu.InOut(&c[2]), gpu.InOut(&c[3]), gpu.In(a0), gpu.In(a1), gpu.In(a2), gpu.In(a3), gpu.In(b0), gpu.In(b1))
+	}
+}
+
+func isBF16[T Float]() bool {
+	var v T
+	_, ok := any(v).(num.BF16)
+	return ok
+}
+
+func toFloat32[T Float](v T) float32 {
+	switch v := any(v).(type) {
+	case num.F16:
+		return v.Float32()
+	case num.BF16:
+		return v.Float32()
+	}
+	return 0
+}
+
+func fromFloat32[T Float](v float32) T {
+	var x T
+	switch p := any(&x).(type) {
+	case *num.F16:
+		*p = num.ToF16(v)
+	case *num.BF16:
+		*p = num.ToBF16(v)
+	}
+	return x
+}
