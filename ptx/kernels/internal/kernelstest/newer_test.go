@@ -91,3 +91,12 @@ func TestEachTextGivesTheSameBits(t *testing.T) {
 		}
 	})
 }
+
+// With a seed, the emulator delays asynchronous copies until the kernel waits for them.
+func TestRowsThatAreCopiedLate(t *testing.T) {
+	gputest.OnEmulator(t, emulator.Config{ComputeCapability: [2]int{9, 0}, Seed: 1}, func(t *testing.T, ctx *driver.Context) {
+		k := newKit(t, ctx)
+		softmaxes[float32](k)
+		norms[kernels.F16](k)
+	})
+}
