@@ -82,23 +82,6 @@ func (s *Shape) tap(k int32) tap {
 	return tap{y: y, x: x, at: (channel*s.Height+y)*s.Width + x}
 }
 
-// next moves to the next element, along a row, a plane, and all planes.
-func (e *tap) next(s *Shape) {
-	e.x += s.DilationX
-	e.at += s.DilationX
-	if e.x < s.FilterWidth*s.DilationX {
-		return
-	}
-	e.at += s.DilationY*s.Width - e.x
-	e.x = 0
-	e.y += s.DilationY
-	if e.y < s.FilterHeight*s.DilationY {
-		return
-	}
-	e.at += (s.Height - e.y) * s.Width
-	e.y = 0
-}
-
 // meets reports whether the element of the filter is over src, not over the padding.
 func (e *tap) meets(p *pixel, s *Shape) bool {
 	return uint32(p.y+e.y) < uint32(s.Height) && uint32(p.x+e.x) < uint32(s.Width)

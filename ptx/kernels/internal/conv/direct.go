@@ -27,26 +27,42 @@ func Direct[T Float](t gpu.Thread, dst, src, filters, bias uint64, s Shape) {
 	group := quotient(filter, s.Filters)
 
 	var at [Pixels]pixel
+	var from [Pixels]uint64 // the addresses of the first elements under the filter
 	for j := range at {
 		p := first + int32(j)*quarter
 		at[j] = s.place(image, group, p)
+		from[j] = src + uint64(int64(at[j].from)*size[T]())
 		if p >= s.pixels() {
 			at[j].y = nowhere
 		}
 	}
-	x := gpu.ViewAt[T](src, 1<<31).Slice()
 	w := gpu.ViewAt[T](filters, 1<<31).Slice()[filter*s.products():]
 	var sum [Pixels]float32
-	var e tap
+	k := int32(0)
 	//gpu:unroll 1
-	for k := range s.products() {
-		f := toFloat32(&s, w[k])
-		for j := range at {
-			if e.meets(&at[j], &s) {
-				sum[j] += f * toFloat32(&s, x[at[j].from+e.at])
+	for c := range s.Channels {
+		//gpu:unroll 1
+		for r := range s.FilterHeight {
+			y := r * s.DilationY
+			var x [Pixels]int32 // of the first element, or nowhere if the row is in the padding
+			for j := range x {
+				x[j] = at[j].x
+				if uint32(at[j].y+y) >= uint32(s.Height) {
+					x[j] = nowhere
+				}
+			}
+			e := (c*s.Height + y) * s.Width
+			//gpu:unroll 1
+			for q := int32(0); q < s.FilterWidth*s.DilationX; q += s.DilationX {
+				f := toFloat32(&s, w[k])
+				for j := range x {
+					if uint32(x[j]+q) < uint32(s.Width) {
+						sum[j] += f * toFloat32(&s, gpu.ViewAt[T](from[j]+uint64(int64(e+q)*size[T]()), 1).At(0))
+					}
+				}
+				k++
 			}
 		}
-		e.next(&s)
 	}
 	b := biasOf[T](&s, bias, filter)
 	out := gpu.ViewAt[T](dst, 1<<31).Slice()[(filter-group*s.Filters)*s.pixels():]
