@@ -40,7 +40,7 @@ func Words(n, size uint64) uint64 { return 1 + max((n+Tile-1)/Tile, 1)*(size/4) 
 // for them makes progress. A tile adds the sums of earlier tiles always in the same order. Therefore
 // floating-point sums do not depend on which block is faster.
 //
-//gpu:kernel block=256 minblocks=5 name=scan
+//gpu:kernel block=256 name=scan
 //gpu:instance f32 f64 u32 u64
 func Sum[T Number](t gpu.Thread, dst, src, n, work uint64, exclusive, wide uint32) {
 	sums, x := gpu.ViewAt[T](dst, int(n)).Slice(), gpu.ViewAt[T](src, int(n)).Slice()
