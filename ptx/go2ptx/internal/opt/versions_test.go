@@ -86,7 +86,7 @@ func TestVersions(t *testing.T) {
 func wordsAfter(t *testing.T, m *ir.Module, f *ir.Func, p, q, n int64) string {
 	t.Helper()
 	x := irtest.New(m)
-	at := x.Alloc(256+16) + 15&^15
+	at := (x.Alloc(256+16) + 15) &^ 15
 	for i := range int64(64) {
 		x.Memory[at+i] = byte(7*i + i*i)
 	}

@@ -10,6 +10,8 @@
 // tests, the emulator finds accesses outside of buffers.
 package pack
 
+//lint:file-ignore SA4006,SA4008 staticcheck takes Rolled for a function that never returns, as on the host
+
 import (
 	"math/bits"
 
@@ -119,8 +121,8 @@ func Store[B Bits](p Part, dst uint64, each int, x *Elements[B]) {
 		}
 		return
 	}
-	// The elements move through the first one, because registers have no index. The first and the last pack
-	// of an array need no speed.
+	// The elements move through the first one, because registers cannot be indexed. Only the first
+	// and the last pack of an array come here, so the speed of this loop does not matter.
 	for k := int32(0); k < p.High; k++ {
 		Rolled()
 		if k >= p.Low {
