@@ -43,7 +43,7 @@ var Refusals = []Refusal{
 	{"func-in-memory", "a function or interface cannot be stored in memory", "pass functions only to functions, and index arrays of functions with constants"},
 	{"func-known", "the function or interface is known only when the kernel runs", "use a switch between calls"},
 	{"func-param", "a recursive or noinline function cannot have a parameter or result of type %s", "pass numbers and slices"},
-	{"param-bytes", "kernel %s has at least %d bytes of parameters; no target allows more than %d", "pass a slice or a pointer"},
+	{"param-bytes", "kernel %s has at least %s bytes of parameters; no target allows more than %s", "pass a slice or a pointer"},
 	{"go", "goroutines are not available in kernels", "launch more threads"},
 	{"init-var", "the initial value of %s is not known when the kernel is compiled", "use a composite literal of constants, or a parameter"},
 	{"internal", "the compiler failed: %s", "please report it with the source"},

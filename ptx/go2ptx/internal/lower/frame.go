@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
@@ -228,7 +229,7 @@ func (b *builder) kernelParams(f *frame, k *source.Kernel) {
 			continue
 		}
 		if size += lay.size; size > maxParamBytes {
-			f.l.errorf(p.Pos(), "param-bytes", k.Name, size, maxParamBytes)
+			f.l.errorf(p.Pos(), "param-bytes", k.Name, fmt.Sprint(size), fmt.Sprint(maxParamBytes))
 			f.declareParam(p, t, f.zeroOf(t))
 			continue
 		}

@@ -21,7 +21,7 @@ func TestEachRefusalHasCode(t *testing.T) {
 		}
 		text := r.Message + ": " + r.Advice
 		pattern := regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(text), "%s", ".+") + "$")
-		found := slices.ContainsFunc(language.Refused, func(x language.Refusal) bool { return pattern.MatchString(x.Error) })
+		found := slices.ContainsFunc(slices.Concat(language.Refused, language.RefusedFiles), func(x language.Refusal) bool { return pattern.MatchString(x.Error) })
 		if found == unreachable[r.ID] {
 			t.Errorf("%s: there is code that is refused for it: %v", r.ID, found)
 		}

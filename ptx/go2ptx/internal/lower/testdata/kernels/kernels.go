@@ -29,7 +29,7 @@ func indices(t gpu.Thread, out []int) {
 	out[2] = t.GlobalX() + t.GlobalY() + t.GlobalZ() + t.GridStrideX() + t.GridStrideY() + t.GridStrideZ()
 	out[3] = t.Rank() + t.BlockSize() + t.BlockRank() + t.GridSize() + t.Lane() + t.Warp()
 	if gpu.Device() {
-		out[4] = int(t.Clock()) + int(t.Clock64()) + int(t.GlobalTimer())
+		out[4] = int(t.Clock()) + int(t.Clock64()) + int(t.GlobalTimer()) + gpu.Arch()
 	}
 }
 
