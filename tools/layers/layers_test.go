@@ -95,6 +95,7 @@ var layers = []layer{
 	{"ptx/go2ptx/internal/example", list(typed, "ptx/num", "internal/softfloat", "ptx/gpu", "ptx/gpu/math"), all},
 	{"ptx/go2ptx/internal/features", list(typed, "ptx/num", "internal/softfloat", "ptx/gpu"), all},
 	{"ptx/go2ptx/internal/features/linked", list(typed, "ptx/num", "internal/softfloat", "ptx/gpu"), all},
+	{"ptx/go2ptx/internal/features/variants", list(typed, "ptx/num", "internal/softfloat", "ptx/gpu"), all},
 	{"ptx/go2ptx/internal/source", nil, all},
 	{"ptx/go2ptx/internal/launch", list(nil, "ptx/internal/launcher", "ptx/go2ptx/internal/source"), all},
 	{"ptx/go2ptx/internal/lower", list(nil, "ptx/num", "ptx/go2ptx/internal/ir", "ptx/go2ptx/internal/source"), all},
