@@ -90,6 +90,9 @@ func (s *ImageSet) LoadLibrary(c *Context, opts ...JITOption) (*Library, error) 
 // whose target is nearest to the context's device (see [ImageSet]). The variants must be the same
 // memory in every call.
 func (c *Context) EmbeddedVariant(name string, variants [][]byte, more ...[]byte) (*Module, error) {
+	if err := c.check(); err != nil {
+		return nil, fmt.Errorf("cannot load the %s: %w", name, err)
+	}
 	if len(variants) == 0 {
 		return nil, invalidf("no variants of the %s", name)
 	}

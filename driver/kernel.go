@@ -110,7 +110,7 @@ type KernelLabel func(kernel string, args []unsafe.Pointer) string
 // SetLabel is for packages built on this one. If an argument of the kernel selects an operation, label
 // returns its name for drawings and errors of graphs. The first label remains.
 func (k *Kernel) SetLabel(label KernelLabel) {
-	if k.label.Load() == nil {
+	if k != nil && label != nil && k.label.Load() == nil {
 		first := label // only this copy is on the heap
 		k.label.CompareAndSwap(nil, &first)
 	}
@@ -120,6 +120,9 @@ func (k *Kernel) SetLabel(label KernelLabel) {
 // at the given addresses: the name by SetLabel if there is one, and otherwise the kernel's name. args
 // is the list of a kernel node, and may be nil.
 func (k *Kernel) Label(args *unsafe.Pointer) string {
+	if k == nil {
+		return ""
+	}
 	label := k.label.Load()
 	if label == nil || args == nil || !k.known {
 		return k.name

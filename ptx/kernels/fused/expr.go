@@ -1,6 +1,7 @@
 package fused
 
 import (
+	"reflect"
 	"unsafe"
 
 	"github.com/purecuda/cuda/ptx/kernels"
@@ -110,9 +111,9 @@ func apply[T kernels.Float](op operation, operands ...Value[T]) Expr[T] {
 	return Expr[T]{n}
 }
 
-// nodeOf returns nil for a nil Value and a zero Expr, which New reports.
+// nodeOf returns nil for a nil Value, a nil pointer to a Value and a zero Expr, which New reports.
 func nodeOf[T kernels.Float](v Value[T]) *node {
-	if v == nil {
+	if r := reflect.ValueOf(v); !r.IsValid() || r.Kind() == reflect.Pointer && r.IsNil() {
 		return nil
 	}
 	return v.expr().n

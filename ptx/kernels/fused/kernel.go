@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/internal/absent"
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
@@ -54,11 +55,28 @@ func New[T kernels.Float](result Value[T]) (*Kernel[T], error) {
 }
 
 // PTX returns the kernel's code. Do not change it.
-func (k *Kernel[T]) PTX() []byte { return k.c.ptx }
+func (k *Kernel[T]) PTX() []byte {
+	if k == nil || k.c == nil {
+		return nil
+	}
+	return k.c.ptx
+}
+
+// check returns an error for a nil or zero Kernel.
+func (k *Kernel[T]) check() error {
+	if k == nil || k.c == nil {
+		kind := absent.Kind{Name: "fused kernel", Make: "fused.New", Code: driver.CUDA_ERROR_INVALID_VALUE}
+		return kind.Error(k == nil)
+	}
+	return nil
+}
 
 // Op returns the operation that sets dst to the value of the expression. There must be one binding
 // for each input and scalar of the expression, in any order.
 func (k *Kernel[T]) Op(dst driver.MemoryOf[T], bindings ...Binding) (*driver.Launch, error) {
+	if err := k.check(); err != nil {
+		return nil, err
+	}
 	d := bind(destination, typeOf[T](), dst)
 	if err := k.c.check(&d, bindings); err != nil {
 		return nil, err
@@ -78,6 +96,9 @@ func (k *Kernel[T]) Op(dst driver.MemoryOf[T], bindings ...Binding) (*driver.Lau
 // in the same context. It takes the same bindings as Op. Work that was already enqueued, recorded or
 // added to a graph keeps its arguments. After an error, do not enqueue the operation.
 func (k *Kernel[T]) Update(op *driver.Launch, dst driver.MemoryOf[T], bindings ...Binding) error {
+	if err := k.check(); err != nil {
+		return err
+	}
 	d := bind(destination, typeOf[T](), dst)
 	if err := k.c.check(&d, bindings); err != nil {
 		return err
