@@ -90,13 +90,11 @@ func (s *ImageSet) LoadLibrary(c *Context, opts ...JITOption) (*Library, error) 
 // whose target is nearest to the context's device (see [ImageSet]). The variants must be the same
 // memory in every call.
 func (c *Context) EmbeddedVariant(name string, variants [][]byte, more ...[]byte) (*Module, error) {
-	if err := c.check(); err != nil {
-		return nil, fmt.Errorf("cannot load the %s: %w", name, err)
+	var first []byte // stands for all of them
+	if len(variants) > 0 {
+		first = variants[0]
 	}
-	if len(variants) == 0 {
-		return nil, invalidf("no variants of the %s", name)
-	}
-	return c.embeddedOnce(name, variants[0], func() (*Module, error) {
+	return c.embeddedOnce(name, first, func() (*Module, error) {
 		set := &ImageSet{}
 		texts := make(map[*image.Image][]byte)
 		for _, text := range variants {

@@ -29,7 +29,7 @@ type Kernel struct {
 	alone   atomic.Uint64 // bit i is set if argument i is restrict
 	shape   atomic.Pointer[kernelShape]
 	uses    atomic.Pointer[kernelUses]
-	label   atomic.Pointer[KernelLabel]
+	label   atomic.Pointer[labelFunc]
 }
 
 // newKernel creates a kernel. The caller must hold p.mu. Kernels from PTX are allocated several at
@@ -104,14 +104,14 @@ func (k *Kernel) Name() string {
 	return k.name
 }
 
-// KernelLabel returns the name of what a kernel does with arguments at the given addresses, or "".
-type KernelLabel func(kernel string, args []unsafe.Pointer) string
+type labelFunc func(kernel string, args []unsafe.Pointer) string
 
 // SetLabel is for packages built on this one. If an argument of the kernel selects an operation, label
-// returns its name for drawings and errors of graphs. The first label remains.
-func (k *Kernel) SetLabel(label KernelLabel) {
+// returns its name for drawings and errors of graphs, or "" to keep the kernel's name. It receives
+// the kernel's name and the addresses of the arguments. The first label remains.
+func (k *Kernel) SetLabel(label func(kernel string, args []unsafe.Pointer) string) {
 	if k != nil && label != nil && k.label.Load() == nil {
-		first := label // only this copy is on the heap
+		first := labelFunc(label) // only this copy is on the heap
 		k.label.CompareAndSwap(nil, &first)
 	}
 }

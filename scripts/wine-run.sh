@@ -17,9 +17,9 @@ flock 9 # whoever comes first makes the prefix, and the others wait for it
 if [ ! -e "$dll" ]; then
 	# What tests leave in Wine's folders is not of this module.
 	echo "module wine" >"$WINEPREFIX/go.mod"
-	# On a loaded machine the first start of Wine sometimes ends with an error, and the
-	# second then finds what the first has made. The server that it starts must not
-	# inherit the lock, or it would keep it.
+	# The first test in CI once failed in here without any output, and the next one passed.
+	# So wineboot is tried again, and what it prints is shown. The server that it starts
+	# must not inherit the lock, or it would keep it.
 	try=1
 	until wineboot -i >"$WINEPREFIX/wineboot.txt" 2>&1 9>&-; do
 		if [ $try = 3 ]; then

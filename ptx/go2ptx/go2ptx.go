@@ -160,12 +160,13 @@ func Compile(cfg Config) (*Output, error) {
 	if err != nil {
 		return nil, err
 	}
+	all := variantSet(append(variants, c))
 	out := &Output{GoSource: p.GoSource, Hash: hashOf(p, cfg)}
 	for _, k := range p.Kernels {
 		t := c.totals(k.Name)
 		out.Kernels = append(out.Kernels, Kernel{k.Name, k.Obj.Name(), p.Position(k.Decl.Pos()), k.Signature, k.Directives.Block, t.checks, t.shared, t.local, c.traps(k.Name)})
 	}
-	out.PTX, out.Remarks, out.Linked = c.text, c.remarks, variantSet(append(variants, c)).linked()
+	out.PTX, out.Remarks, out.Linked = c.text, c.remarks, all.linked()
 	for i, v := range variants {
 		out.Variants = append(out.Variants, Variant{cfg.Variants[i], variantFile(cfg.PTXFile, cfg.Variants[i]), v.text})
 	}
@@ -179,8 +180,7 @@ func Compile(cfg Config) (*Output, error) {
 	if p.GoSource && cfg.GoRelease != "" {
 		header = append(header, "Contains source of "+cfg.GoRelease)
 	}
-	all := variantSet(append(variants, c))
-	o := launch.Options{File: cfg.PTXFile, Header: header, Linked: all.linked(), Variables: all.variables(), ReadOnly: all.readOnly, Traps: all.traps, Module: cfg.Module}
+	o := launch.Options{File: cfg.PTXFile, Header: header, Linked: out.Linked, Variables: all.variables(), ReadOnly: all.readOnly, Traps: all.traps, Module: cfg.Module}
 	for _, v := range out.Variants {
 		o.Variants = append(o.Variants, v.File)
 	}

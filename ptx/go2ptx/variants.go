@@ -63,13 +63,12 @@ func (s variantSet) linked() (names []string) {
 	return slices.Compact(names)
 }
 
-// variables returns the variables that all variants have. In a variant that does not use a
-// variable, there is nothing that the host could set.
+// variables returns the variables of all variants, sorted. The function that returns one fails with
+// CUDA_ERROR_NOT_FOUND on a device whose variant does not use the variable.
 func (s variantSet) variables() (list []launch.Variable) {
-	for _, v := range s[len(s)-1].variables() {
-		if !slices.ContainsFunc(s, func(c *compiled) bool { return !slices.Contains(c.variables(), v) }) {
-			list = append(list, v)
-		}
+	for _, c := range s {
+		list = append(list, c.variables()...)
 	}
-	return list
+	slices.SortFunc(list, func(a, b launch.Variable) int { return strings.Compare(a.Name, b.Name) })
+	return slices.Compact(list)
 }

@@ -78,6 +78,40 @@ func TestVariants(t *testing.T) {
 	}
 }
 
+// The host must be able to set a variable even if only some of the variants use it.
+func TestVariablesOfVariants(t *testing.T) {
+	const text = `package p
+
+import "github.com/purecuda/cuda/ptx/gpu"
+
+var (
+	old = gpu.GlobalOf[int32](1)
+	new = gpu.GlobalOf[int32](2)
+)
+
+//gpu:kernel block=64
+func k(t gpu.Thread, x []int32) {
+	if gpu.Arch() >= 90 {
+		x[0] = new.Load()
+	} else {
+		x[0] = old.Load()
+	}
+}
+`
+	out, err := go2ptx.Compile(go2ptx.Config{
+		Package:  go2ptx.Package{Path: "p", Files: []go2ptx.File{{Name: "p.go", Data: []byte(text)}}},
+		Variants: []string{"sm_90"}, PTXFile: "p_gpu.ptx",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"OldIn", "NewIn"} {
+		if n := strings.Count(string(out.Go), "\nfunc "+name+"("); n != 1 {
+			t.Errorf("%d functions %s:\n%s", n, name, out.Go)
+		}
+	}
+}
+
 func TestVariantsThatAreRejected(t *testing.T) {
 	for _, c := range []struct {
 		target   string

@@ -7,8 +7,8 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels/internal/pack"
 )
 
-// Label returns the name of the operation that the last argument selects, such as add_f32. It is a
-// driver.KernelLabel.
+// Label returns the name of the operation that the last argument selects, such as add_f32. It is for
+// driver.Kernel.SetLabel.
 func Label(kernel string, args []unsafe.Pointer) string {
 	op := *(*uint32)(args[len(args)-1])
 	form, class, _ := strings.Cut(kernel, "_")

@@ -12,8 +12,8 @@ var names = [16]string{
 	Exp: "exp", Sigmoid: "sigmoid", SiLU: "silu", GELUTanh: "gelutanh",
 }
 
-// Label returns the name of the function that the last argument selects, such as relu_f32. It is a
-// driver.KernelLabel.
+// Label returns the name of the function that the last argument selects, such as relu_f32. It is for
+// driver.Kernel.SetLabel.
 func Label(kernel string, args []unsafe.Pointer) string {
 	f := *(*uint32)(args[len(args)-1])
 	_, class, _ := strings.Cut(kernel, "_")
