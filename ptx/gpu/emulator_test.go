@@ -155,7 +155,7 @@ func numbers() (all []number) {
 		number{"shf_r_wrap", "b32", "b32", "shf.r.wrap.b32 %d, %a, %b, %c;", three(gpu.FunnelShiftRight)},
 		number{"shf_l_clamp", "b32", "b32", "shf.l.clamp.b32 %d, %a, %b, %c;", three(gpu.FunnelShiftLeftClamp)},
 		number{"shf_r_clamp", "b32", "b32", "shf.r.clamp.b32 %d, %a, %b, %c;", three(gpu.FunnelShiftRightClamp)},
-		number{"fns", "b32", "b32", "and.b32 %b, %b, 31; fns.b32 %d, %a, %b, %c;",
+		number{"fns", "b32", "b32", "and.b32 %b, %b, 31; max.s32 %c, %c, -33; fns.b32 %d, %a, %b, %c;",
 			three(func(mask, base, n uint32) uint32 { return gpu.FindNthSet(mask, base&31, int32(n)) })},
 	)
 }

@@ -69,8 +69,9 @@ func TestMasksAndFields(t *testing.T) {
 		check(t, "szext.wrap.u32", i, zero[i], want, x[i], n[i])
 	}
 	nth := eval3[uint32](t, "u32", "u32", "u32", "u32", "fns.b32 %d, %a, %b, %c;",
-		[]uint32{0xf0f0, 0xf0f0, 0xf0f0, 0xf0f0, 0xf0f0, 0}, []uint32{0, 5, 5, 8, 12, 3}, []uint32{1, 0, 2, 0, 0xfffffffe, 1})
-	if want := []uint32{4, 5, 6, ^uint32(0), 7, ^uint32(0)}; !slices.Equal(nth, want) {
+		[]uint32{0xf0f0, 0xf0f0, 0xf0f0, 0xf0f0, 0xf0f0, 0, 0xf0f0, 0xf0f0}, []uint32{0, 5, 5, 8, 12, 3, 12, 12},
+		[]uint32{1, 0, 2, 0, 0xfffffffe, 1, 1 << 31, 1<<31 + 1})
+	if want := []uint32{4, 5, 6, ^uint32(0), 7, ^uint32(0), 0, ^uint32(0)}; !slices.Equal(nth, want) {
 		t.Errorf("fns: %d, want %d", nth, want)
 	}
 }

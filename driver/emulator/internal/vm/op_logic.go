@@ -423,9 +423,13 @@ func signExtendAt(a, b uint32, clamp, signed bool) uint32 {
 
 // findNth implements fns. It returns the position of the offset-th set bit of mask, counted from
 // bit base upwards, or downwards if offset is negative. With an offset of 0, only bit base
-// qualifies. If there is no such bit, findNth returns all ones.
+// qualifies. If there is no such bit, findNth returns all ones. For the smallest offset, whose
+// magnitude no int32 represents, it returns 0, as an H100 does.
 func findNth(mask, base, offset uint32) uint32 {
 	n := int32(offset)
+	if n == -1<<31 {
+		return 0
+	}
 	if n == 0 {
 		if base < 32 && mask>>base&1 != 0 {
 			return base

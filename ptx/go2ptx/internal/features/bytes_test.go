@@ -1,9 +1,12 @@
 package features
 
 import (
+	"math"
 	"math/bits"
 	"slices"
 	"testing"
+
+	"github.com/purecuda/cuda/ptx/gpu"
 )
 
 // Bytes must be reversed as by package math/bits on the host.
@@ -19,6 +22,25 @@ func TestReverseBytes(t *testing.T) {
 		noError(d, k.Do(d.s, k.Grid(len(x)), out.All(), upload(d, x...).All()))
 		if got := download(d, out); !slices.Equal(got, want) {
 			d.Errorf("the bytes are %#x, want %#x", got, want)
+		}
+	})
+}
+
+// FindNthSet must find the same bits as on the host for all n, including the smallest int32, for which
+// the instruction has another result on devices.
+func TestNthSet(t *testing.T) {
+	each(t, func(d *device) {
+		const mask, base = 0xf0f0, 12
+		n := []int32{0, 1, 4, 5, -1, -2, -5, -6, -32, -33, -34, math.MinInt32, math.MinInt32 + 1, math.MaxInt32}
+		var want []uint32
+		for _, v := range n {
+			want = append(want, gpu.FindNthSet(mask, base, v))
+		}
+		out := upload(d, make([]uint32, len(n))...)
+		k := must(NthSetIn(d.c))(d)
+		noError(d, k.Do(d.s, k.Grid(len(n)), out.All(), upload(d, n...).All(), mask, base))
+		if got := download(d, out); !slices.Equal(got, want) {
+			d.Errorf("the bits are %#x, want %#x", got, want)
 		}
 	})
 }

@@ -177,6 +177,13 @@ func bitField(text string) func(*icall) []leaf {
 	}
 }
 
+// findNthSet limits n, because fns returns 0 on devices if n is the smallest int32. A mask has at most
+// 32 bits, so all n below -32 have the same result.
+func findNthSet(c *icall) []leaf {
+	n := c.op(ir.OpSMax, ir.TI32, c.x(2), c.int32(-33))
+	return []leaf{c.asm(ir.TI32, 0, "fns.b32 $0, %0, %1, %2;", c.x(0), c.x(1), n)}
+}
+
 var _ = register(pathGPU, map[string]func(*icall) []leaf{
 	"MulHi":                mulHi,
 	"Mul24":                pure("mul24.lo.TYPE $0, %0, %1;"),
@@ -195,7 +202,7 @@ var _ = register(pathGPU, map[string]func(*icall) []leaf{
 	"FunnelShiftRightClamp": pure("shf.r.clamp.b32 $0, %0, %1, %2;"),
 	"Bfe":                   bitField("bfe.%s $0, %%0, %%1, %%2;"),
 	"Bfi":                   bitField("bfi.%s $0, %%0, %%1, %%2, %%3;"),
-	"FindNthSet":            pure("fns.b32 $0, %0, %1, %2;"),
+	"FindNthSet":            findNthSet,
 
 	"FMA":       sameType(ir.OpFMA),
 	"AddRound":  directed(ir.OpFAdd),
