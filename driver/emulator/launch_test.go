@@ -117,6 +117,10 @@ func TestFunctionAttributesAndParameters(t *testing.T) {
 	if v != 64 {
 		t.Errorf("threads of a bounded kernel: %d", v)
 	}
+	r.ok(r.CuFuncGetAttribute(&v, cu.CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, r.function(m, "required")))
+	if v != 1024 {
+		t.Errorf("threads of a kernel with a required block size: %d", v)
+	}
 	r.ok(r.CuFuncGetAttribute(&v, cu.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, f))
 	if v != 48<<10 {
 		t.Errorf("dynamic shared memory: %d", v)

@@ -41,8 +41,12 @@ func (c *command) resources(out io.Writer, res *go2ptx.Output) (err error) {
 		if err != nil {
 			return err
 		}
+		largest := i.MaxThreadsPerBlock
+		if k.Block != [3]int{} { // drivers may not include a required size in their limit
+			largest = min(largest, k.Block[0]*k.Block[1]*k.Block[2])
+		}
 		fmt.Fprintf(out, "%s: kernel %s on %s: registers: %d, local memory: %d bytes (variables in the PTX: %d), shared memory: %d bytes, largest block: %d\n",
-			c.loader.line(k.Pos), k.Name, name, i.Registers, i.Local, k.Local, i.SharedStatic, i.MaxThreadsPerBlock)
+			c.loader.line(k.Pos), k.Name, name, i.Registers, i.Local, k.Local, i.SharedStatic, largest)
 	}
 	return nil
 }

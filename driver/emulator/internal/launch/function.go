@@ -25,7 +25,10 @@ type Function struct {
 	clusterPolicy int32
 }
 
-const defaultShared = 48 << 10 // bytes of shared memory that a block may use without opting in
+const (
+	defaultShared = 48 << 10 // bytes of shared memory that a block may use without opting in
+	maxBlock      = 1024     // threads of a block
+)
 
 // New returns the function for a kernel with the given attributes, on a device with the given
 // amount of memory.
@@ -43,6 +46,9 @@ func (f *Function) limits() spec.Multiprocessor { return f.device.Multiprocessor
 func (f *Function) Attribute(a cu.CUfunction_attribute) (int32, cu.CUresult) {
 	switch a {
 	case cu.CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
+		if f.Info.ReqBlock != (vm.Dim3{}) {
+			return maxBlock, success // drivers do not include .reqntid here
+		}
 		return int32(f.Info.MaxThreads), success
 	case cu.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
 		return int32(f.Info.SharedBytes), success
