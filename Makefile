@@ -4,12 +4,18 @@
 # make gpu-bundle  all tests, benchmarks and examples as binaries for a machine with a GPU
 
 GO       ?= go
-MODULES  := tools bench internal/verify ptx/cmd/go2ptxvet
+# Folders of packages that only test others. They are modules of their own, so that nobody
+# downloads them with the library. What runs the tests of the main module runs these too.
+# GRAPH_TESTS are the tests of ./graph/..., which run on more systems than the others.
+GRAPH_TESTS :=
+TESTS    := $(GRAPH_TESTS) ptx/kernels/internal/kernelstest
+MODULES  := tools bench internal/verify ptx/cmd/go2ptxvet $(TESTS)
 BUILD    := build
 NVIDIA   ?= $(BUILD)/nvidia
 # Where cuda.h of CUDA 13.0 is; generation is checked if it is there.
 CUDA_INCLUDE ?= /usr/local/cuda/include
 comma    := ,
+space    := $(subst ,, )
 # Tools too: with a C compiler Go would otherwise build most packages a second time.
 export CGO_ENABLED := 0
 HAVE_CC  := $(shell command -v $${CC:-cc} 2>/dev/null)
@@ -25,6 +31,10 @@ NOT_RUN    := $(BUILD)/not-run.txt
 define not_run
 @mkdir -p $(BUILD); echo "NOT RUN $(1): $(2)" | tee -a $(NOT_RUN)
 endef
+
+# $(call each,PACKAGES,MODULES,COMMAND) runs COMMAND with m=. and p=PACKAGES, and then with
+# each of MODULES as m and p=./... It fails at the end if any of them failed.
+each = status=0; p='$(1)'; for m in . $(2); do $(3) || status=1; p=./...; done; exit $$status
 
 test:
 	@mkdir -p $(BUILD); : >$(NOT_RUN)
@@ -51,33 +61,32 @@ fmt:
 	bad=$$(gofmt -l "$$@"); [ -z "$$bad" ] || { echo "not gofmt-ed:"; echo "$$bad"; exit 1; }
 
 vet:
-	$(GO) vet ./...
-	set -e; for m in $(MODULES); do $(GO) -C $$m vet ./...; done
+	$(call each,./...,$(MODULES),$(GO) vet -C $$m $$p)
 
 # SA9010 takes the function that SetLeakHook returns for one that a defer forgot.
 STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 staticcheck:
-	$(GO) run $(STATICCHECK) -checks inherit,-SA9010 ./...
+	$(call each,./...,$(TESTS),$(GO) run -C $$m $(STATICCHECK) -checks inherit$(comma)-SA9010 $$p)
 
 # With -short, here and below, some tests run in part: every seventh instruction form, some
 # of the failures that are injected. "long" runs those whole, and the other modules. "unit"
 # is all tests. Nothing is vetted again.
 short:
-	$(GO) test -short -vet=off ./...
+	$(call each,./...,$(TESTS),$(GO) test -C $$m -short -vet=off $$p)
 
 # UNIT_SKIP names tests of the other modules to leave out. In CI that is the Go plugin, for
 # which everything is compiled once more. The test of a shared library for C stays, and it
 # loads Go into a running program too. "make full" has the plugin.
 UNIT_SKIP ?=
-OTHERS     = set -e; for m in $(MODULES); do $(GO) -C $$m test -vet=off -skip '$(UNIT_SKIP)' ./...; done
+OTHERS     = set -e; for m in $(filter-out $(TESTS),$(MODULES)); do $(GO) -C $$m test -vet=off -skip '$(UNIT_SKIP)' ./...; done
 
 long:
-	packages=$$(scripts/shortened.sh) && $(GO) test -vet=off $$packages
+	$(call each,,$(TESTS),p=$$(scripts/shortened.sh $$m) && { [ -z "$$p" ] || $(GO) test -C $$m -vet=off $$p; })
 	$(OTHERS)
 
 unit:
-	$(GO) test -vet=off ./...
+	$(call each,./...,$(TESTS),$(GO) test -C $$m -vet=off $$p)
 	$(OTHERS)
 
 # The race detector runs on every package whose code or tests start goroutines or share
@@ -90,14 +99,14 @@ RACE_SKIP ?= ^(TestOperationsOnRowsOnDevicesOfEachText|TestTheFirstNaNIsTheLarge
 
 race:
 ifneq ($(HAVE_CC),)
-	packages=$$($(GO) run -C tools ./concurrent -root .. $(RACE_ALSO)) && \
-	CGO_ENABLED=1 $(GO) test -race -short -vet=off -skip '$(RACE_SKIP)' $$packages
+	$(call each,$(RACE_ALSO),$(TESTS),p=$$($(GO) run -C tools ./concurrent -root ../$$m $${p#./...}) && \
+		{ [ -z "$$p" ] || CGO_ENABLED=1 $(GO) test -C $$m -race -short -vet=off -skip '$(RACE_SKIP)' $$p; })
 else
 	$(call not_run,race,no C compiler here$(comma) so no run with the race detector and none with cgo on)
 endif
 
 race-all:
-	CGO_ENABLED=1 $(GO) test -race -short -vet=off ./...
+	$(call each,./...,$(TESTS),CGO_ENABLED=1 $(GO) test -C $$m -race -short -vet=off $$p)
 
 # The two other ways to call: without a loader, and through purego.SyscallN. Only package
 # loader has files that differ, so the packages that call it are tested. "make cross"
@@ -107,6 +116,7 @@ TAGGED := ./loader ./driver ./driver/cu ./driver/cudatest ./graph ./graph/datafl
 tags:
 	set -e; for t in static purecuda_syscall; do \
 		$(GO) test -short -vet=off -tags $$t $(TAGGED); \
+		for m in $(GRAPH_TESTS); do $(GO) test -C $$m -short -vet=off -tags $$t ./...; done; \
 		$(GO) test -C internal/verify -short -vet=off -tags $$t ./parity ./robust; \
 	done
 
@@ -119,7 +129,7 @@ CHECKED := linux/amd64 linux/amd64/static linux/amd64/purecuda_syscall linux/arm
 LINKED  := linux/arm64 windows/amd64 windows/arm64 darwin/arm64
 
 cross:
-	$(GO) run -C tools ./typecheck -root .. -modules tools,internal/verify,ptx/cmd/go2ptxvet $(CHECKED)
+	$(GO) run -C tools ./typecheck -root .. -modules $(subst $(space),$(comma),$(strip $(filter-out bench,$(MODULES)))) $(CHECKED)
 	set -e; mkdir -p $(BUILD)/cross; for t in $(LINKED); do echo "cross: $$t"; \
 		GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) vet -asmdecl -unsafeptr ./loader; \
 		GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) build -o $(BUILD)/cross/ ./examples/quickstart; \
@@ -127,7 +137,7 @@ cross:
 
 cross-all:
 	set -e; for t in $(LINKED); do echo "cross-all: $$t"; \
-		GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) vet ./...; \
+		for m in . $(TESTS); do GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) vet -C $$m ./...; done; \
 		GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) build ./...; \
 	done
 	GOOS=linux GOARCH=386 $(GO) build ./... # not the tests, which use 64-bit sizes
@@ -198,17 +208,20 @@ test-nvidia:
 # out reads and writes text or only uses these, and is the same on every system.
 # "make test-arm64 test-windows PACKAGES=./..." runs all.
 PACKAGES ?= ./loader ./driver/... ./graph/... ./ptx/num ./ptx/nvrtc ./internal/zstd ./examples/quickstart
+# The modules of TESTS that belong to PACKAGES.
+PACKAGES_TESTS = $(if $(filter ./...,$(PACKAGES)),$(TESTS),$(if $(filter ./graph/...,$(PACKAGES)),$(GRAPH_TESTS)))
 
 # The arm64 tests under user-mode emulation (Debian: qemu-user-static, libc6-arm64-cross).
 # Left out are those that start their own binary, which the system cannot.
 test-arm64:
-	GOARCH=arm64 $(GO) test -short -vet=off -exec "qemu-aarch64-static -L /usr/aarch64-linux-gnu" -skip '^(TestSourcesAreCompiled|TestLostGPUEndsTheProcess|TestSignalsEndTheProcessInOrder)$$' $(PACKAGES)
+	$(call each,$(PACKAGES),$(PACKAGES_TESTS),GOARCH=arm64 $(GO) test -C $$m -short -vet=off -exec "qemu-aarch64-static -L /usr/aarch64-linux-gnu" \
+		-skip '^(TestSourcesAreCompiled|TestLostGPUEndsTheProcess|TestSignalsEndTheProcessInOrder)$$' $$p)
 
 # The windows/amd64 tests under Wine.
 # Left out are those that delete a file, which Wine 8 does not do the way Go asks.
 test-windows:
-	GOOS=windows WINEPREFIX=$(abspath $(BUILD)/wine) $(GO) test -short -vet=off -exec "$(abspath scripts/wine-run.sh)" \
-		-skip '^(TestGraphQueries|TestDriverDOT|TestGraphMethodsReturnTheErrorsOfTheirCalls)$$' $(PACKAGES)
+	$(call each,$(PACKAGES),$(PACKAGES_TESTS),GOOS=windows WINEPREFIX=$(abspath $(BUILD)/wine) $(GO) test -C $$m -short -vet=off -exec "$(abspath scripts/wine-run.sh)" \
+		-skip '^(TestGraphQueries|TestDriverDOT|TestGraphMethodsReturnTheErrorsOfTheirCalls)$$' $$p)
 
 # The quickstart and the examples where nothing else runs them: static binaries
 # alone in a root directory, and wasm. scripts/platforms.sh runs them everywhere.
@@ -224,7 +237,8 @@ WASM_SHORT ?= -short
 WASM_SKIP ?= ^(TestEveryCallMayFail|TestTimeIsLinear|TestNoTextIsSlow|TestCheckOfLargeGraphs|TestFlowsHaveNoConflictUntilAnEdgeIsMissing)$$
 
 test-wasm:
-	GOOS=wasip1 GOARCH=wasm $(GO) test $(WASM_SHORT) -vet=off -exec "$(abspath scripts/wasm-run.sh)" -skip '$(WASM_SKIP)' ./ptx ./driver ./driver/cu ./driver/image ./driver/emulator ./graph/...
+	$(call each,./ptx ./driver ./driver/cu ./driver/image ./driver/emulator ./graph/...,$(GRAPH_TESTS),GOOS=wasip1 GOARCH=wasm $(GO) test -C $$m $(WASM_SHORT) -vet=off \
+		-exec "$(abspath scripts/wasm-run.sh)" -skip '$(WASM_SKIP)' $$p)
 
 # Everything that reads bytes of strangers, for FUZZTIME each. The minimiser would
 # take most of the time where an input is large.
@@ -233,7 +247,7 @@ FUZZ     := ./ptx/go2ptx:FuzzCompile ./ptx:FuzzParse ./ptx:FuzzSignatures ./ptx:
 
 fuzz:
 	set -e; for f in $(FUZZ); do echo "fuzz: $$f"; \
-		$(GO) test $${f%:*} -run '^$$' -fuzz "^$${f#*:}$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x; done
+		$(GO) test -C $${f%:*} . -run '^$$' -fuzz "^$${f#*:}$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x; done
 
 # How fast the emulator is, with the bars that it has to hold: for a machine
 # with two processors and nothing else to do. bench/numba/compare.sh adds numba.

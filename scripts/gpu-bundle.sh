@@ -42,7 +42,12 @@ wanted() { # wanted PART
 # Tests: a binary per package, to be run in a copy of its folder's data.
 mkdir -p "$work/tests" "$work/data"
 list='{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}'
-packages=$(go list -f "$list" ./... && go list -C internal/verify -f "$list" ./...)
+# The modules in internal folders are those that only test.
+modules=$(git ls-files -co --exclude-standard '*/internal/*go.mod' 'internal/*go.mod' ':!*/testdata/*')
+packages=$(go list -f "$list" ./...)
+for module in $modules; do
+	packages+=$'\n'$(go list -C "$(dirname "$module")" -f "$list" ./...)
+done
 while read -r dir; do
 	folder=${dir#"$root"}
 	folder=${folder#/}

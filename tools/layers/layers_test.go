@@ -106,7 +106,6 @@ var layers = []layer{
 	{"ptx/kernels/fused", list(ofGraph, "ptx/num", "internal/softfloat", "ptx/gpu", "ptx/gpu/", "ptx/isa", "ptx/build", "ptx/kernels", "ptx/kernels/internal", "ptx/kernels/internal/"), all},
 	{"ptx/kernels/internal", nil, all},
 	{"ptx/kernels/internal/kit", all, all}, // for tests
-	{"ptx/kernels/internal/kernelstest", nil, all},
 	{"ptx/kernels/internal/", list(typed, "ptx/num", "internal/softfloat", "ptx/gpu", "ptx/gpu/", "ptx/kernels/internal/"), all},
 	{"ptx/ptx2go/internal/example", list(typed, "ptx/num"), all},
 	{"ptx/ptx2go", list(leaves, "loader", "ptx", "ptx/internal/launcher", "ptx/nvrtc", "ptx/ptx2go/"), all},
