@@ -2,34 +2,33 @@ package scan
 
 import "github.com/purecuda/cuda/ptx/gpu"
 
-// part is the shared memory of a warp, which holds warpTile elements. It moves packs of 16 bytes. The packs of
-// a lane follow each other, but their places are exchanged so that neither lanes that access neighbouring packs
-// nor lanes that access their own ones use the same banks.
+// part is the shared memory of a warp, which holds warpTile elements. It moves packs of 16 bytes.
+// The packs of a lane follow each other, but their places are exchanged so that neither lanes that
+// access neighbouring packs nor lanes that access their own ones use the same banks.
 type part[T Number] struct{ x []T }
 
 // perPack returns the number of elements of a pack.
-func perPack[T Number]() int { return 16 / int(size[T]()) }
+func perPack[T Number]() uint32 { return 16 / uint32(size[T]()) }
 
 // units returns the number of packs of a lane.
-func units[T Number]() int { return Each / perPack[T]() }
+func units[T Number]() uint32 { return Each / perPack[T]() }
 
 // place returns the index of the first element of a pack.
-func place[T Number](pack int) int {
-	lane, unit := pack/units[T](), pack%units[T]()
-	return (lane*units[T]() + (unit ^ lane*units[T]()/8%units[T]())) * perPack[T]()
+func place[T Number](pack uint32) uint32 {
+	return (pack ^ pack/8%units[T]()) * perPack[T]()
 }
 
-func (p part[T]) pack(i int) [4]T { return packAt(p.x, place[T](i)) }
+func (p part[T]) pack(i uint32) [4]T { return packAt(p.x, place[T](i)) }
 
-func (p part[T]) setPack(i int, v [4]T) { setPackAt(p.x, place[T](i), v) }
+func (p part[T]) setPack(i uint32, v [4]T) { setPackAt(p.x, place[T](i), v) }
 
 // element returns the address of element i.
-func (p part[T]) element(i int) *T {
+func (p part[T]) element(i uint32) *T {
 	return &p.x[place[T](i/perPack[T]())+i%perPack[T]()]
 }
 
 // packAt returns the elements of the pack that begins at index i.
-func packAt[T Number](x []T, i int) (v [4]T) {
+func packAt[T Number](x []T, i uint32) (v [4]T) {
 	if perPack[T]() == 4 {
 		return *(*[4]T)(x[i:])
 	}
@@ -38,7 +37,7 @@ func packAt[T Number](x []T, i int) (v [4]T) {
 	return v
 }
 
-func setPackAt[T Number](x []T, i int, v [4]T) {
+func setPackAt[T Number](x []T, i uint32, v [4]T) {
 	if perPack[T]() == 4 {
 		*(*[4]T)(x[i:]) = v
 	} else {
@@ -46,25 +45,26 @@ func setPackAt[T Number](x []T, i int, v [4]T) {
 	}
 }
 
-// load loads the elements of x from first on. Elements after the last one are 0. full says that there are
-// enough elements, and that packs begin at multiples of 16 bytes.
+// load loads the elements of x from first on. Elements after the last one are 0. full says that
+// there are enough elements, and that packs begin at multiples of 16 bytes.
 func (p part[T]) load(t gpu.Thread, x []T, first int, full bool) {
+	lane := uint32(t.Lane())
 	if full {
 		var v [8][4]T // all loads begin before the first store
 		for j := range units[T]() {
-			v[j] = packAt(x, first+(j*gpu.WarpSize+t.Lane())*perPack[T]())
+			v[j] = packAt(x[first:], (j*gpu.WarpSize+lane)*perPack[T]())
 		}
 		for j := range units[T]() {
-			p.setPack(j*gpu.WarpSize+t.Lane(), v[j])
+			p.setPack(j*gpu.WarpSize+lane, v[j])
 		}
 		return
 	}
 	//gpu:unroll 4
-	for j := range Each {
+	for j := range uint32(Each) {
 		var v T
-		i := j*gpu.WarpSize + t.Lane()
-		if first+i < len(x) {
-			v = x[first+i]
+		i := j*gpu.WarpSize + lane
+		if at := first + int(i); at < len(x) {
+			v = x[at]
 		}
 		*p.element(i) = v
 	}
@@ -72,17 +72,19 @@ func (p part[T]) load(t gpu.Thread, x []T, first int, full bool) {
 
 // store is the opposite of load.
 func (p part[T]) store(t gpu.Thread, x []T, first int, full bool) {
+	lane := uint32(t.Lane())
 	if full {
 		for j := range units[T]() {
-			pack := j*gpu.WarpSize + t.Lane()
-			setPackAt(x, first+pack*perPack[T](), p.pack(pack))
+			pack := j*gpu.WarpSize + lane
+			setPackAt(x[first:], pack*perPack[T](), p.pack(pack))
 		}
 		return
 	}
 	//gpu:unroll 4
-	for j := range Each {
-		if i := j*gpu.WarpSize + t.Lane(); first+i < len(x) {
-			x[first+i] = *p.element(i)
+	for j := range uint32(Each) {
+		i := j*gpu.WarpSize + lane
+		if at := first + int(i); at < len(x) {
+			x[at] = *p.element(i)
 		}
 	}
 }

@@ -5,7 +5,8 @@ import "github.com/purecuda/cuda/ptx/gpu"
 
 //go:generate go run github.com/purecuda/cuda/ptx/cmd/go2ptx -nobounds -module
 
-// Number lists the element types. Sums of signed integers have the same bits as those of unsigned ones.
+// Number lists the element types. Sums of signed integers have the same bits as those of unsigned
+// ones.
 type Number interface {
 	f32 | f64 | u32 | u64
 }
@@ -17,8 +18,9 @@ type (
 	u64 = uint64
 )
 
-// A block computes one tile. A thread computes Each elements that follow each other. Each warp has a part of
-// the tile in shared memory, which it loads and stores so that its lanes access neighbouring elements.
+// A block computes one tile. A thread computes Each elements that follow each other. Each warp has
+// a part of the tile in shared memory, which it loads and stores so that its lanes access
+// neighbouring elements.
 const (
 	Threads = 256
 	Each    = 16
@@ -29,32 +31,32 @@ const (
 )
 
 // Words returns the number of words that the kernel needs for n elements of a type of the given
-// size. They must be 0. The first one counts the tiles that blocks have begun. Two words for each
-// tile, or one for types of 4 bytes, contain its state.
-func Words(n, size uint64) uint64 { return 1 + max((n+Tile-1)/Tile, 1)*(size/4) }
+// size. They must be 0.
+func Words(n, size uint64) uint64 {
+	return windowsOf(max((n+Tile-1)/Tile, 1)) * group * (size / 4)
+}
 
 // Sum computes the prefix sums of src. With exclusive != 0, an element is not part of its own sum.
 // wide says that dst and src begin at multiples of 16 bytes.
 //
-// Blocks take tiles in order, so all tiles before that of a block have begun, and a block that waits
-// for them makes progress. A tile adds the sums of earlier tiles always in the same order. Therefore
-// floating-point sums do not depend on which block is faster.
+// Blocks take tiles in order, so all tiles before that of a block have begun, and a block that
+// waits for them makes progress. The order of the additions is fixed, so floating-point sums do not
+// depend on which block is faster.
 //
 //gpu:kernel block=256 name=scan
 //gpu:instance f32 f64 u32 u64
 func Sum[T Number](t gpu.Thread, dst, src, n, work uint64, exclusive, wide uint32) {
 	sums, x := gpu.ViewAt[T](dst, int(n)).Slice(), gpu.ViewAt[T](src, int(n)).Slice()
-	states := gpu.ViewAt[uint64](work, int(Words(n, size[T]()))).Slice()
+	states := states[T]{gpu.ViewAt[uint64](work, int(Words(n, size[T]()))).Slice()}
 	taken := gpu.Shared[uint32](t)
 	parts := gpu.Shared[[warps]T](t)
 	start := gpu.Shared[T](t)
 	tiles := gpu.Shared[[Tile]T](t)
 	if t.ThreadX() == 0 {
-		*taken = uint32(gpu.AtomicAdd(&states[0], 1))
+		*taken = uint32(gpu.AtomicAdd(&states.words[counter], 1))
 	}
 	t.Sync()
 	tile := int(*taken)
-	states = states[1:]
 	own := part[T]{tiles[t.Warp()*warpTile:]}
 	first := tile*Tile + t.Warp()*warpTile
 	full := wide != 0 && (tile+1)*Tile <= len(x)
@@ -63,7 +65,7 @@ func Sum[T Number](t gpu.Thread, dst, src, n, work uint64, exclusive, wide uint3
 
 	var sumOfThread T
 	for u := range units[T]() {
-		v := own.pack(t.Lane()*units[T]() + u)
+		v := own.pack(uint32(t.Lane())*units[T]() + u)
 		for i := range perPack[T]() {
 			sumOfThread += v[i]
 		}
@@ -92,7 +94,7 @@ func Sum[T Number](t gpu.Thread, dst, src, n, work uint64, exclusive, wide uint3
 		sum += parts[w]
 	}
 	if t.Warp() == 0 {
-		before := startOf(t, states, tile, sum)
+		before := states.startOf(t, *taken, sum)
 		if t.Lane() == 0 {
 			*start = before
 		}
@@ -100,7 +102,7 @@ func Sum[T Number](t gpu.Thread, dst, src, n, work uint64, exclusive, wide uint3
 	t.Sync()
 	s = base + *start + before
 	for u := range units[T]() {
-		at := t.Lane()*units[T]() + u
+		at := uint32(t.Lane())*units[T]() + u
 		v := own.pack(at)
 		for i := range perPack[T]() {
 			next := s + v[i]

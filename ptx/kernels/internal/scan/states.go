@@ -2,149 +2,164 @@ package scan
 
 import (
 	"math"
-	"math/bits"
 
 	"github.com/purecuda/cuda/ptx/gpu"
 )
 
-// A tile has one word for types of 4 bytes, and two for types of 8 bytes. The low half of a word is
-// the state of the tile. The high half is a number, or half of one. Both halves are written with one
-// store, so no fence is needed.
-const (
-	unknown = iota // no number yet
-	own            // the sum of the tile
-	all            // the sum of the tile and of all tiles before it
-)
+// A tile adds the sums of earlier tiles in an order that depends only on its index, not on what
+// other tiles know at that time. A group has 32 tiles, and a section has 32 groups. A tile adds
+//
+//   - the sum of all sections before its own,
+//   - the sums of the groups before its own in its section,
+//   - the sums of the tiles before itself in its group.
+//
+// A warp loads all of them at once. Each sum is published once: that of a tile by the tile, that of
+// a group by its last tile, and that of all sections up to one by the last tile of this section.
+const group = gpu.WarpSize
 
-// publish stores the number of a tile.
-func publish[T Number](states []uint64, tile int, v T, state uint64) {
-	low, high, two := split(v)
-	if two {
-		gpu.AtomicStore(&states[2*tile], uint64(low)<<32|state)
-		gpu.AtomicStore(&states[2*tile+1], uint64(high)<<32|state)
-		return
-	}
-	gpu.AtomicStore(&states[tile], uint64(low)<<32|state)
-}
+// states contains the sums that tiles have published, and the number of tiles that blocks have
+// begun.
+//
+// A sum has one word for types of 4 bytes, and two for types of 8 bytes. The high half of a word is
+// the sum, or half of it. The low half is 1 when it is known. One store writes both halves, so no
+// fence is needed. A window has the words of 32 sums. Their second words follow the first ones, so
+// the lanes of a warp load words that are next to each other.
+//
+// A section has a window of its own, one for its groups, and one for the tiles of each group. The
+// first sum of its own window is that of all sections up to this one. The other words of this
+// window are unused, except for the counter in the first section.
+type states[T Number] struct{ words []uint64 }
 
-// load returns the state of a tile and its number. Before the first tile, the sum is 0.
-func load[T Number](states []uint64, tile int) (v T, state uint64) {
-	if tile < 0 {
-		return 0, all
-	}
-	if _, _, two := split(v); two {
-		a, b := gpu.AtomicLoad(&states[2*tile]), gpu.AtomicLoad(&states[2*tile+1])
-		if uint32(a) != uint32(b) {
-			return 0, unknown // between the two stores of publish
-		}
-		return join[T](uint32(a>>32), uint32(b>>32)), a & 3
-	}
-	a := gpu.AtomicLoad(&states[tile])
-	return join[T](uint32(a>>32), 0), a & 3
+// counter is the index of the word that counts the tiles that blocks have begun.
+const counter = 1
+
+// window returns the number of words of a window.
+func window[T Number]() uint32 { return group * uint32(size[T]()/4) }
+
+// groupsOf returns the index of the first word for the groups of a section.
+func groupsOf[T Number](section uint32) uint32 { return (section*(group+2) + 1) * window[T]() }
+
+// windowsOf returns the number of windows for all tiles.
+func windowsOf(tiles uint64) uint64 {
+	groups := (tiles + group - 1) / group
+	return groups + (groups+group-1)/group*2
 }
 
 // startOf publishes the sum of a tile, and returns the sum of all tiles before it. All lanes of one
-// warp call it. It first goes back to a tile that knows the sum of all tiles before it, and then
-// adds the sums of the tiles from there on. The additions have the same order in every run.
-func startOf[T Number](t gpu.Thread, states []uint64, tile int, sum T) T {
-	if tile == 0 {
-		if t.Lane() == 0 {
-			publish(states, 0, sum, all)
-		}
-		return 0
+// warp call it.
+func (x states[T]) startOf(t gpu.Thread, tile uint32, sum T) T {
+	section := tile / (group * group)
+	inSection, inGroup := tile/group%group, tile%group
+	groups := groupsOf[T](section) // the first word of the window of the groups
+	tiles := groups + (1+inSection)*window[T]()
+	lane := uint32(t.Lane())
+	if lane == 0 {
+		x.publish(tiles+inGroup, sum)
 	}
-	if t.Lane() == 0 {
-		publish(states, tile, sum, own)
-	}
-	var s T
-	first := tile - gpu.WarpSize // the tile of the first lane
-	for back := true; ; {
-		v, known := wait[T](t, states, first)
-		if back && known == 0 {
-			first -= gpu.WarpSize
-			continue
+	ofTile := expect[T](lane < inGroup)
+	if inGroup == group-1 { // This comes first, because later tiles wait for the sum of the group.
+		for !gpu.All(t, ofTile.known()) {
+			ofTile = x.load(tiles+lane, ofTile)
 		}
-		// From here on, it goes forward. Some of these tiles may know more by now.
-		back = false
-		s = fold(t, s, v, known)
-		if first += gpu.WarpSize; first >= tile {
-			break
+		s := ofTile.number()
+		if lane == group-1 {
+			s = sum
+		}
+		sum = add(t, s)
+		if lane == 0 {
+			x.publish(groups+inSection, sum)
 		}
 	}
-	if t.Lane() == 0 {
-		publish(states, tile, s+sum, all)
+	ofGroup := expect[T](lane < inSection)
+	ofSections := expect[T](section > 0)
+	for !gpu.All(t, ofTile.known() && ofGroup.known() && ofSections.known()) {
+		ofTile = x.load(tiles+lane, ofTile)
+		ofGroup = x.load(groups+lane, ofGroup)
+		ofSections = x.load(groupsOf[T](max(section, 1)-1)-window[T](), ofSections)
 	}
-	return s
+	before := ofSections.number()
+	if inGroup == group-1 && inSection == group-1 {
+		s := ofGroup.number()
+		if lane == group-1 {
+			s = sum // of the group
+		}
+		s = before + add(t, s)
+		if lane == 0 {
+			x.publish(groups-window[T](), s)
+		}
+	}
+	return before + add(t, ofGroup.number()+ofTile.number())
 }
 
-// wait waits until the tiles from first on, one for each lane, have published numbers. It returns the
-// number of the lane's tile, and the lanes whose tiles know the sum of all tiles before them.
-func wait[T Number](t gpu.Thread, states []uint64, first int) (v T, known uint32) {
-	for {
-		v, state := load[T](states, first+t.Lane())
-		if !gpu.Any(t, state == unknown) {
-			return v, gpu.Ballot(t, state == all)
-		}
+// add returns the sum of the numbers of all lanes.
+func add[T Number](t gpu.Thread, v T) T {
+	for d := 1; d < gpu.WarpSize; d *= 2 {
+		v += gpu.ShuffleXor(t, v, d)
+	}
+	return v
+}
+
+// publish stores the sum whose first word is word i.
+func (x states[T]) publish(i uint32, v T) {
+	at := x.words[i:]
+	low, high := split(v)
+	gpu.AtomicStore(&at[0], uint64(low)<<32|1)
+	if size[T]() == 8 {
+		gpu.AtomicStore(&at[group], uint64(high)<<32|1)
 	}
 }
 
-// fold adds the numbers of the lanes to s. It begins with the last lane that is known, whose number
-// replaces s.
-func fold[T Number](t gpu.Thread, s, v T, known uint32) T {
-	last := 31 - bits.LeadingZeros32(known) // -1 if known is 0
-	if known != 0 {
-		s = 0
+// load loads those words of a sum that are not known. Word i is the first one.
+func (x states[T]) load(i uint32, w words[T]) words[T] {
+	at := x.words[i:]
+	if uint32(w.low) == 0 {
+		w.low = gpu.AtomicLoad(&at[0])
 	}
-	if !isFloat[T]() {
-		if t.Lane() < last {
-			v = 0
-		}
-		for d := 1; d < gpu.WarpSize; d *= 2 {
-			v += gpu.ShuffleXor(t, v, d)
-		}
-		return s + v
+	if size[T]() == 8 && uint32(w.high) == 0 {
+		w.high = gpu.AtomicLoad(&at[group])
 	}
-	//gpu:unroll 8
-	for lane := range gpu.WarpSize {
-		if u := gpu.Shuffle(t, v, lane); lane == last {
-			s = u // not 0 + u, which would change -0
-		} else if lane > last {
-			s += u
-		}
-	}
-	return s
+	return w
 }
 
-func isFloat[T Number]() bool {
-	switch any(T(0)).(type) {
-	case f32, f64:
-		return true
+// words contains the words of a sum, or 0 if they are not known. Types of 4 bytes have no second
+// one.
+type words[T Number] struct{ low, high uint64 }
+
+// expect returns words that are not known, or those of the sum 0 if the lane needs none.
+func expect[T Number](needed bool) (w words[T]) {
+	if !needed {
+		w.low, w.high = 1, 1
 	}
-	return false
+	return w
 }
+
+func (w words[T]) known() bool { return uint32(w.low) != 0 && (size[T]() == 4 || uint32(w.high) != 0) }
+
+func (w words[T]) number() T { return join[T](uint32(w.low>>32), uint32(w.high>>32)) }
 
 // size returns the number of bytes of an element.
 func size[T Number]() uint64 {
-	if _, _, two := split(T(0)); two {
+	switch any(T(0)).(type) {
+	case uint64, float64:
 		return 8
 	}
 	return 4
 }
 
-// split returns the bits of v in halves, and whether it has two.
-func split[T Number](v T) (low, high uint32, two bool) {
+// split returns the bits of v in halves. For types of 4 bytes, the high half is 0.
+func split[T Number](v T) (low, high uint32) {
 	switch v := any(v).(type) {
 	case uint32:
-		return v, 0, false
+		return v, 0
 	case float32:
-		return math.Float32bits(v), 0, false
+		return math.Float32bits(v), 0
 	case uint64:
-		return uint32(v), uint32(v >> 32), true
+		return uint32(v), uint32(v >> 32)
 	case float64:
 		b := math.Float64bits(v)
-		return uint32(b), uint32(b >> 32), true
+		return uint32(b), uint32(b >> 32)
 	}
-	return 0, 0, false
+	return 0, 0
 }
 
 // join is the inverse of split.
