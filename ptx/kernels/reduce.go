@@ -31,7 +31,7 @@ var sums = []string{
 // absolute values. Here u is 6e-8 for float32 and 1.1e-16 for float64, n is the number of
 // 16-byte packs of elements, and t is the number of threads. With a workspace and enough
 // work, t is 1,024 per multiprocessor. Otherwise t is up to 512 per row. With many rows
-// it is about one for each 16 packs, from 2 to 256. In practice the error is much
+// it is about one for each 4 to 16 packs, from 2 to 256. In practice the error is much
 // smaller.
 //
 // work may be nil: see [Workspace]. Arguments: 0 dst, 1 src, 2 rows (uint64, 1 here), 3 columns
@@ -155,7 +155,9 @@ type reduction struct {
 	again    *driver.Launch
 }
 
-// ahead is the number of packs that a reduction thread loads at a time.
+// ahead is the number of packs that a reduction thread loads at a time. If there are enough rows to
+// fill the device, each thread loads as many of a short row at once: all of its loads are then in
+// flight together, and the loads of a warp touch consecutive memory.
 const ahead = 4
 
 func (r *reduction) prepare(more ...arg) (*driver.Launch, error) {
@@ -218,6 +220,9 @@ func (r *reduction) divide(multiprocessors, each uint64) (threads int, parts uin
 	}
 	if parts >= 2 {
 		return fullBlock, parts
+	}
+	if n := r.src.packs(); rows >= multiprocessors*manyRows && n <= warp*ahead*4 {
+		return max(team(n, ahead, warp), 2), 1
 	}
 	return teamFor(multiprocessors, rows, cols, each), 1
 }

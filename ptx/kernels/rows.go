@@ -172,13 +172,20 @@ func (r *rowwise) short() bool {
 }
 
 // packed reports whether rows consist of packs of 16 bytes.
-func (r *rowwise) packed() bool {
-	for _, b := range [2]*box{&r.dst, &r.src} {
-		if n := int(pack(b.size)); b.addr%16 != 0 || b.pitch%n != 0 || b.cols%n != 0 {
-			return false
-		}
+func (r *rowwise) packed() bool { return r.dst.packed() && r.src.packed() }
+
+func (b *box) packed() bool {
+	n := int(pack(b.size))
+	return b.addr%16 == 0 && b.pitch%n == 0 && b.cols%n == 0
+}
+
+// packs returns the largest number of packs of 16 bytes that have elements of a row.
+func (b *box) packs() uint64 {
+	n := uint64(b.cols) / pack(b.size)
+	if !b.packed() {
+		n += 2
 	}
-	return true
+	return n
 }
 
 // On devices with clusters, a cluster of up to mostCluster blocks shares a long row. Each thread

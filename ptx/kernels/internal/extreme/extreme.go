@@ -19,7 +19,7 @@ type (
 
 // extreme finds the largest element of type T, compared in type V, or the smallest.
 //
-//gpu:kernel maxblock=512 minblocks=3
+//gpu:kernel maxblock=512 minblocks=2
 //gpu:instance f32,f32 half,f32 f64,f64 i32,i32 i64,i64
 func extreme[T rows.Element, V rows.Comparable](t gpu.Thread, dst, src, rowCount, cols, pitch uint64, parts uint32, work uint64, of rows.Half, smallest uint32) {
 	rows.Extremes[T, V](t, rows.Reduction{Dst: dst, Src: src, Rows: rowCount, Cols: cols, Pitch: pitch, Parts: parts, Work: work}, of, smallest != 0)

@@ -13,29 +13,14 @@ type place[V Comparable] struct {
 func Argmax[T Element, V Comparable](t gpu.Thread, r Reduction, half Half) {
 	reduce[T](t, r, operator[place[V]]{
 		none: place[V]{least[V](), -1},
-		find: func(row uint64, n int, s stride) place[V] {
-			// The pack with the largest element is remembered. Where in the pack it is, is found at the
-			// end, when the pack is loaded again.
-			single, packed := place[V]{least[V](), -1}, place[V]{least[V](), -1}
-			visit[T](row, n, s, func(address uint64, at int) {
-				x := compared[V](*value[T](address), half)
-				single.take(x, x != x, at)
-			}, func(w *pack, at int) {
-				most, nan := largest(allCompared[V, T](w, half), perPack[T]())
-				packed.take(most, nan, at)
+		find: func(row uint64, n int, end uint64, s stride) place[V] {
+			found := place[V]{least[V](), -1}
+			visit[T](row, n, end, s, func(w *pack, at int, own only) {
+				v := allCompared[V, T](w, half)
+				within(&v, perPack[T](), own, least[V]())
+				found.take(&v, perPack[T](), at)
 			})
-			if packed.at >= 0 {
-				w := *words(row + uint64(packed.at*Size[T]()))
-				v := allCompared[V, T](&w, half)
-				first := 0
-				for i := perPack[T]() - 1; i >= 0; i-- {
-					if v[i] == packed.v || v[i] != v[i] {
-						first = i
-					}
-				}
-				packed.at += first
-			}
-			return better(single, packed)
+			return found
 		},
 		with: better[V],
 		over: func(p place[V]) place[V] {
@@ -54,14 +39,24 @@ func Argmax[T Element, V Comparable](t gpu.Thread, r Reduction, half Half) {
 	})
 }
 
-// take takes the largest element of a pack at a higher index. nan is set if the pack has a NaN.
-func (p *place[V]) take(v V, nan bool, at int) {
+// take takes the first of the largest of size elements at higher indices. The first element has index at,
+// which is negative if elements before the row were replaced by the smallest value. If an element of the
+// row is not larger, it is the one at index 0.
+func (p *place[V]) take(v *[8]V, size, at int) {
+	most, nan := largest(v, size)
 	if nan {
-		v = notANumber[V]()
+		most = notANumber[V]()
 	}
-	if p.at < 0 || v > p.v || nan && p.v == p.v {
-		p.v, p.at = v, at
+	if p.at >= 0 && !(most > p.v) && !(nan && p.v == p.v) {
+		return
 	}
+	first := 0
+	for i := size - 1; i >= 0; i-- {
+		if v[i] == most || v[i] != v[i] {
+			first = i
+		}
+	}
+	p.v, p.at = most, max(at+first, 0)
 }
 
 // better returns the larger value, and of equal ones that with the lower index. A NaN is larger than

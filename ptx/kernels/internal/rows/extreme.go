@@ -31,20 +31,18 @@ func Extremes[T Element, V Comparable](t gpu.Thread, r Reduction, half Half, sma
 	}
 	reduce[T](t, r, operator[V]{
 		none: least[V](),
-		find: func(row uint64, n int, s stride) V {
+		find: func(row uint64, n int, end uint64, s stride) V {
 			most, nan := least[V](), false
-			visit[T](row, n, s, func(address uint64, _ int) {
-				x := compared[V](flipped(*value[T](address), flip), half)
-				most = larger(most, x)
-				nan = nan || x != x
-			}, func(w *pack, _ int) {
+			visit[T](row, n, end, s, func(w *pack, _ int, own only) {
 				x := *w
 				for i := range x {
 					x[i] ^= uint32(flip >> (i % 2 * 32))
 				}
-				m, n := largest(allCompared[V, T](&x, half), perPack[T]())
+				v := allCompared[V, T](&x, half)
+				within(&v, perPack[T](), own, least[V]())
+				m, isNaN := largest(&v, perPack[T]())
 				most = larger(most, m)
-				nan = nan || n
+				nan = nan || isNaN
 			})
 			if nan {
 				return notANumber[V]()
@@ -125,7 +123,7 @@ func allCompared[V Comparable, T Element](w *pack, half Half) (c [8]V) {
 }
 
 // largest returns the largest of n values that are not NaN, and whether one is NaN.
-func largest[V Comparable](v [8]V, n int) (most V, nan bool) {
+func largest[V Comparable](v *[8]V, n int) (most V, nan bool) {
 	most, nan = v[0], v[0] != v[0]
 	for i := 1; i < n; i++ {
 		most = larger(most, v[i])

@@ -21,13 +21,13 @@ const mostRows = 1024
 
 // operator is what a reduction does with values of type V.
 type operator[V any] struct {
-	none     V                                   // changes no other value
-	find     func(row uint64, n int, s stride) V // returns the value of the elements of a thread
-	with     func(a, b V) V                      // combines two values
-	over     func(v V) V                         // combines the values of a warp or of a smaller team
-	leave    func(at uint64, v V)                // stores a value for other blocks
-	fetch    func(at uint64) V                   // loads such a value
-	conclude func(row int, v V)                  // stores the result
+	none     V                                               // changes no other value
+	find     func(row uint64, n int, end uint64, s stride) V // returns the value of the elements of a thread
+	with     func(a, b V) V                                  // combines two values
+	over     func(v V) V                                     // combines the values of a warp or of a smaller team
+	leave    func(at uint64, v V)                            // stores a value for other blocks
+	fetch    func(at uint64) V                               // loads such a value
+	conclude func(row int, v V)                              // stores the result
 }
 
 // stride is the first pack of a thread, and the distance to the next.
@@ -35,6 +35,7 @@ type stride struct{ first, step int }
 
 func reduce[T Element, V any](t gpu.Thread, r Reduction, o operator[V]) {
 	parts := int(r.Parts)
+	end := r.Src + offset[T](int(r.Rows)-1, r.Pitch) + offset[T](1, r.Cols)
 	eachRow(t, int(r.Rows)*parts, int(r.Cols), func(job, n int) {
 		row, part := job, 0
 		if p := int32(r.Parts); p > 1 { // there are fewer than 2^31 jobs
@@ -42,7 +43,7 @@ func reduce[T Element, V any](t gpu.Thread, r Reduction, o operator[V]) {
 			part = job - row*parts
 		}
 		team := t.BlockDimX()
-		v := o.find(r.Src+offset[T](row, r.Pitch), n, stride{part*team + t.ThreadX(), parts * team})
+		v := o.find(r.Src+offset[T](row, r.Pitch), n, end, stride{part*team + t.ThreadX(), parts * team})
 		for whole := r.Parts <= 1; ; whole = true {
 			v = overTeam(t, o, v)
 			if whole {
@@ -101,32 +102,42 @@ func isLast(t gpu.Thread, counter uint64, parts uint32) bool {
 	return *number == parts-1
 }
 
-// visit calls the function one for each single element of a thread, with its address, and the
-// function do for each pack. at is the index of the (first) element.
-func visit[T Element](row uint64, n int, s stride, one func(address uint64, at int), do func(w *pack, at int)) {
-	p := partsOf[T](row, n)
-	for i := s.first; i < p.singles; i += s.step {
+// visit calls the function do for each pack of a thread that has elements of the row. at is the index of
+// the pack's first element, and "own" are the elements of the row in it. The matrix ends at address end.
+func visit[T Element](row uint64, n int, end uint64, s stride, do func(w *pack, at int, own only)) {
+	p := spanOf[T](row, n)
+	step, after := uint64(s.step)*16, p.first+uint64(p.packs)*16
+	safe := after // the end of the packs that are loaded as a whole
+	if after > end {
+		safe -= 16
+	}
+	for from := p.first + uint64(s.first)*16; from < after; {
 		asIs()
-		at := p.single(i)
-		one(row+uint64(at*Size[T]()), at)
-	}
-	// Two packs are loaded before the current one is used.
-	packs := gpu.ViewAt[uint32](p.first, p.packs*4).Slice()
-	var w, next, last pack
-	k := s.first
-	if k < p.packs {
-		w = *(*pack)(packs[k*4:])
-	}
-	if k+s.step < p.packs {
-		next = *(*pack)(packs[(k+s.step)*4:])
-	}
-	for k < p.packs {
-		asIs()
-		if i := k + 2*s.step; i < p.packs {
-			last = *(*pack)(packs[i*4:])
+		// A copy of what a load returns waits for that load. If the next pack were loaded while one is
+		// used, and then copied, a thread would have one load in flight. Here it has four.
+		var w, second, third, fourth pack
+		if from < safe {
+			w = *words(from)
+			if i := from + step; i < safe {
+				second = *words(i)
+			}
+			if i := from + 2*step; i < safe {
+				third = *words(i)
+			}
+			if i := from + 3*step; i < safe {
+				fourth = *words(i)
+			}
+		} else {
+			w = loadBefore[T](from, end)
 		}
-		do(&w, p.begin+k*perPack[T]())
-		w, next = next, last
-		k += s.step
+		for i := int32(0); ; {
+			asIs()
+			do(&w, int(from-row)>>shift[T](), onlyOf[T](from, row, n))
+			w, second, third = second, third, fourth
+			from += step
+			if i++; i == 4 || from >= safe {
+				break
+			}
+		}
 	}
 }

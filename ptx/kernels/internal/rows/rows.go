@@ -50,6 +50,17 @@ func Size[T Element]() int {
 // perPack returns the number of elements of a pack.
 func perPack[T Element]() int { return 16 / Size[T]() }
 
+// shift returns the binary logarithm of the size.
+func shift[T Element]() int {
+	switch Size[T]() {
+	case 2:
+		return 1
+	case 4:
+		return 2
+	}
+	return 3
+}
+
 // pack holds the 16 bytes of a pack.
 type pack [4]uint32
 
@@ -73,6 +84,69 @@ func partsOf[T Element](row uint64, n int) parts {
 	return parts{
 		row: row, first: row + uint64(head*Size[T]()), packs: packs, begin: head,
 		singles: n - packs*perPack[T](), head: head, tail: packs * perPack[T](), perPack: perPack[T](),
+	}
+}
+
+// span is a row of n elements as packs. The first and the last pack can have elements before and after
+// the row, which operations replace by elements that change nothing.
+type span struct {
+	first uint64 // address of the first pack
+	packs int    // number of packs
+	begin int    // index of the first element of the first pack, at most 0
+	n     int
+}
+
+func spanOf[T Element](row uint64, n int) span {
+	before := uint64(row&15) / uint64(Size[T]())
+	packs := 0
+	if n > 0 {
+		packs = int((before + uint64(n) + uint64(perPack[T]()) - 1) / uint64(perPack[T]()))
+	}
+	return span{first: row &^ 15, packs: packs, begin: -int(before), n: n}
+}
+
+// loadBefore returns the pack at an address, of which elements from the address end on are 0: the
+// allocation may end there.
+func loadBefore[T Element](at, end uint64) (w pack) {
+	if at+16 <= end {
+		return *words(at)
+	}
+	for i := range w {
+		switch from := at + uint64(4*i); {
+		case from+4 <= end:
+			w[i] = *value[uint32](from)
+		case Size[T]() == 2 && from < end:
+			w[i] = uint32(*value[uint16](from))
+		}
+	}
+	return w
+}
+
+// only is a range of elements of a pack.
+type only struct{ from, to int32 }
+
+// onlyOf returns the elements of the pack at an address that are in the row of n elements.
+func onlyOf[T Element](at, row uint64, n int) only {
+	var o only
+	if at < row {
+		o.from = int32(row-at) >> shift[T]()
+	}
+	o.to = int32(min(int(row-at)>>shift[T]()+n, perPack[T]()))
+	return o
+}
+
+// whole reports whether all elements of a pack of type T are in the range.
+func (o only) whole(size int) bool { return o.to-o.from == int32(size) }
+
+// within replaces the elements of a pack that are not in the range.
+func within[V any](v *[8]V, size int, o only, none V) {
+	if o.whole(size) {
+		return
+	}
+	for i := range size {
+		if uint32(int32(i)-o.from) >= uint32(o.to-o.from) {
+			v[i] = none
+		}
 	}
 }
 

@@ -14,13 +14,12 @@ type Sum interface{ float32 | float64 | int64 }
 func Sums[S Sum, T Element](t gpu.Thread, r Reduction, half Half, unsigned bool) {
 	with := func(a, b S) S { return a + b }
 	reduce[T](t, r, operator[S]{
-		find: func(row uint64, n int, s stride) (sum S) {
-			visit[T](row, n, s, func(address uint64, _ int) {
-				sum += summand[S](*value[T](address), half, unsigned)
-			}, func(w *pack, _ int) {
+		find: func(row uint64, n int, end uint64, s stride) (sum S) {
+			visit[T](row, n, end, s, func(w *pack, _ int, own only) {
 				// The elements of a pack are first added to each other. This makes the error smaller,
 				// and the loop has fewer additions that wait for each other.
 				s := summands[S, T](w, half, unsigned)
+				within(&s, perPack[T](), own, 0)
 				for d := perPack[T]() / 2; d > 0; d /= 2 {
 					for i := range d {
 						s[i] += s[i+d]
