@@ -7,7 +7,7 @@ GO       ?= go
 # Folders of packages that only test others. They are modules of their own, so that nobody
 # downloads them with the library. What runs the tests of the main module runs these too.
 # GRAPH_TESTS are the tests of ./graph/..., which run on more systems than the others.
-GRAPH_TESTS :=
+GRAPH_TESTS := graph/internal/verify
 TESTS    := $(GRAPH_TESTS) ptx/kernels/internal/kernelstest
 MODULES  := tools bench internal/verify ptx/cmd/go2ptxvet $(TESTS)
 BUILD    := build

@@ -213,11 +213,11 @@ part_memcheck() {
 	: >"$out/memcheck.txt"
 	memcheck graph graph "" -test.skip '^TestBindingsLaunchOnTheStreamTheyAreGiven$' -test.run './^gpu$'
 	for kind in condtest drivertest faulttest misusetest modeltest; do
-		memcheck graph_internal_$kind graph/internal/$kind "" -test.run './^gpu$'
+		memcheck graph_internal_verify_$kind graph/internal/verify/$kind "" -test.run './^gpu$'
 	done
 	memcheck graph_internal_inflight graph/internal/inflight "" -test.skip "$waits" -test.run './^gpu$'
-	memcheck graph_internal_costtest graph/internal/costtest "" -test.skip "$inflight" -test.run './^gpu$'
-	memcheck graph_internal_costtest graph/internal/costtest --force-blocking-launches -test.run "${inflight}/^gpu\$"
+	memcheck graph_internal_verify_costtest graph/internal/verify/costtest "" -test.skip "$inflight" -test.run './^gpu$'
+	memcheck graph_internal_verify_costtest graph/internal/verify/costtest --force-blocking-launches -test.run "${inflight}/^gpu\$"
 	memcheck graph_dataflow graph/dataflow "" -test.run './^gpu$'
 	memcheck graph_callable graph/callable "" -test.run './^gpu$'
 	memcheck graph_cache graph/cache "" -test.run './^gpu$'

@@ -419,7 +419,7 @@ type copyNode struct {
 
 // memoryClass is the kind of a copy's memory. An update of an executable graph cannot exchange
 // memory of one class for memory of another. The classes were found with
-// TestWhichMemoryAnUpdateCanExchange in graph/internal/drivertest.
+// TestWhichMemoryAnUpdateCanExchange in graph/internal/verify/drivertest.
 type memoryClass uint8
 
 const (

@@ -53,12 +53,6 @@ var layers = []layer{
 	{strings.TrimSuffix(module, "/"), typed, nil}, // the module's root package
 
 	{"graph/internal/graphtest", all, all},
-	{"graph/internal/condtest", nil, all},
-	{"graph/internal/costtest", nil, all},
-	{"graph/internal/drivertest", nil, all},
-	{"graph/internal/faulttest", nil, all},
-	{"graph/internal/misusetest", nil, all},
-	{"graph/internal/modeltest", nil, all},
 	{"graph/internal/access", typed, all},
 	{"graph/internal/captures", list(typed, "graph/internal/refusal"), all},
 	{"graph/internal/devicecode", typed, all},

@@ -31,8 +31,8 @@ const packages = "./loader,./driver/cu,./driver,./driver/image,./driver/trace,./
 // apart maps a package to the other folders that contain tests of it.
 var apart = map[string][]string{
 	"graph": {
-		"graph/internal/condtest", "graph/internal/drivertest", "graph/internal/misusetest", "graph/internal/inflight",
-		"graph/internal/costtest", "graph/dataflow", "graph/internal/modeltest", "graph/internal/faulttest",
+		"graph/internal/verify/condtest", "graph/internal/verify/drivertest", "graph/internal/verify/misusetest", "graph/internal/inflight",
+		"graph/internal/verify/costtest", "graph/dataflow", "graph/internal/verify/modeltest", "graph/internal/verify/faulttest",
 	},
 }
 

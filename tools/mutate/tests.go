@@ -46,7 +46,9 @@ func (r *runner) tests(path string) (*testPackage, error) {
 	if tp := r.tested[path]; tp != nil {
 		return tp, nil
 	}
-	found, err := goList(r.root, path)
+	// The tests may be in a module of their own. Its path is also the root's with the folder.
+	dir := filepath.Join(r.root, strings.TrimPrefix(path, r.module))
+	found, err := goList(dir, ".")
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +60,7 @@ func (r *runner) tests(path string) (*testPackage, error) {
 	name := strings.ReplaceAll(strings.TrimPrefix(tp.path, r.module+"/"), "/", "_")
 	tp.binary = filepath.Join(r.work, name+".test")
 	tracing := filepath.Join(r.work, name+".trace.test")
-	if err := r.build(tp.path, tp.binary, r.overlays[0]); err != nil {
+	if err := tp.build(tp.binary, r.overlays[0]); err != nil {
 		return nil, err
 	}
 	list, err := tp.list()
@@ -81,7 +83,7 @@ func (r *runner) tests(path string) (*testPackage, error) {
 		t := known[name]
 		if t == nil {
 			if !built {
-				if err := r.build(tp.path, tracing, r.overlays[1]); err != nil {
+				if err := tp.build(tracing, r.overlays[1]); err != nil {
 					return nil, err
 				}
 				built = true
@@ -105,12 +107,12 @@ func (r *runner) tests(path string) (*testPackage, error) {
 	return tp, nil
 }
 
-func (r *runner) build(path, binary, overlay string) error {
+func (tp *testPackage) build(binary, overlay string) error {
 	begun := time.Now()
-	cmd := exec.Command("go", "test", "-c", "-vet=off", "-ldflags=-w", "-overlay", overlay, "-o", binary, path)
-	cmd.Dir, cmd.Env = r.root, environ()
+	cmd := exec.Command("go", "test", "-c", "-vet=off", "-ldflags=-w", "-overlay", overlay, "-o", binary, ".")
+	cmd.Dir, cmd.Env = tp.dir, environ()
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s does not compile with the changes: %w\n%s", path, err, out)
+		return fmt.Errorf("%s does not compile with the changes: %w\n%s", tp.path, err, out)
 	}
 	fmt.Printf("%s: compiled in %.0f s\n", filepath.Base(binary), time.Since(begun).Seconds())
 	return nil
