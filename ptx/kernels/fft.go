@@ -23,16 +23,14 @@ const (
 //
 // Up to n = 4,096, there is one launch, which reads and writes each number once, and work may be nil.
 // Beyond, there are two launches, and a workspace with at least FFTWorkspace(n, rows) bytes. Devices of
-// compute capability 7.0 or later need only one launch and no workspace for n = 8,192.
+// compute capability 7.0 or later need only one launch and no workspace for n = 8,192, and those with 128 KiB of
+// shared memory for a block, such as 8.0 and 9.0, for n = 16,384.
 //
 // The error of a result is a few times 1e-7 times the root of the mean square of the results of its row.
 //
 // Do not change the arguments of the operations: create them again.
 func FFT(dst, src driver.MemoryOf[complex64], n int, inverse bool, scale float32, work *Workspace, again ...driver.Op) ([]driver.Op, error) {
-	f := transform{dst: operandOf("dst", dst), src: operandOf("src", src), n: n, scale: scale, ops: sequenceOf(again)}
-	if inverse {
-		f.inverse = 1
-	}
+	f := transform{dst: operandOf("dst", dst), src: operandOf("src", src), n: n, inverse: inverse, scale: scale, ops: sequenceOf(again)}
 	if err := f.check(); err != nil {
 		return nil, opError("fft", err)
 	}
@@ -57,8 +55,8 @@ const portableRow = 4096
 type transform struct {
 	dst, src operand
 	n        int
+	inverse  bool
 	scale    float32
-	inverse  uint32
 	ops      sequence
 }
 
@@ -82,16 +80,11 @@ func (f *transform) launches(work *Workspace) error {
 	if err != nil {
 		return err
 	}
-	if f.n <= portableRow || f.n <= fft.MostRow && d.major >= 7 {
+	if f.n <= fft.MostRow && uint64(8*f.n) <= max(d.sharedMemory, 8*portableRow) {
 		// A block has at least 128 threads, so that a multiprocessor is busy with few blocks.
 		threads := max(f.n/fft.Each, 128)
 		each := uint64(threads * fft.Each / f.n)
-		cfg := driver.LaunchConfig{Block: driver.D1(threads), SharedMem: uint32(threads * fft.Each * 8)}
-		if err := blocks(&cfg, (rows+each-1)/each); err != nil {
-			return err
-		}
-		return f.ops.launch(fftSource, c, kernelName{"fft_rows"}, &cfg,
-			out(&f.dst), in(&f.src), u64(rows), u32(uint32(log)), f32(f.scale), u32(f.inverse))
+		return f.launch(threads, (rows+each-1)/each, &f.dst, &f.src, log, 0, 0, fft.Rows)
 	}
 	parts, err := work.scratch(FFTWorkspace(f.n, int(rows)))
 	if err != nil {
@@ -103,21 +96,32 @@ func (f *transform) launches(work *Workspace) error {
 	}
 	log1 := log / 2
 	log2 := log - log1
-	lanes := [2]int{lanesOf(d, log1), lanesOf(d, log2)}
-	cfg := driver.LaunchConfig{Block: driver.D1(1 << (log1 + lanes[0] - 3)), SharedMem: 8 << (log1 + lanes[0])}
-	if err := blocks(&cfg, rows<<(log2-lanes[0])); err != nil {
+	lanes := lanesOf(d, log1)
+	if err := f.launch(1<<lanes<<log1/fft.Each, rows<<(log2-lanes), &between, &f.src, log1, log2, lanes, fft.Columns); err != nil {
 		return err
 	}
-	if err := f.ops.launch(fftSource, c, kernelName{"fft_parts"}, &cfg,
-		out(&between), in(&f.src), u64(rows), u32(uint32(log1)), u32(uint32(log2)), u32(uint32(lanes[0])), f32(1), u32(f.inverse), u32(0)); err != nil {
+	lanes = lanesOf(d, log2)
+	return f.launch(1<<lanes<<log2/fft.Each, rows<<(log1-lanes), &f.dst, &between, log2, log1, lanes, fft.Rest)
+}
+
+// launch adds a launch of transforms of 2^log numbers.
+func (f *transform) launch(threads int, n uint64, dst, src *operand, log, other, lanes int, mode uint32) error {
+	cfg := driver.LaunchConfig{Block: driver.D1(threads), SharedMem: uint32(threads * fft.Each * 8)}
+	if err := blocks(&cfg, n); err != nil {
 		return err
 	}
-	cfg = driver.LaunchConfig{Block: driver.D1(1 << (log2 + lanes[1] - 3)), SharedMem: 8 << (log2 + lanes[1])}
-	if err := blocks(&cfg, rows<<(log1-lanes[1])); err != nil {
-		return err
+	sign, re, im := float32(1), float32(1), float32(1)
+	if f.inverse && mode != fft.Rest {
+		sign = -1
 	}
-	return f.ops.launch(fftSource, c, kernelName{"fft_parts"}, &cfg,
-		out(&f.dst), in(&between), u64(rows), u32(uint32(log1)), u32(uint32(log2)), u32(uint32(lanes[1])), f32(f.scale), u32(f.inverse), u32(1))
+	if mode != fft.Columns {
+		re, im = f.scale, f.scale
+		if f.inverse {
+			im = -im
+		}
+	}
+	return f.ops.launch(fftSource, f.dst.mem.Context(), kernelName{"fft"}, &cfg,
+		out(dst), in(src), u64(f.dst.n), u32(uint32(log)), u32(uint32(other)), u32(uint32(lanes)), u32(mode), f32(sign), f32(re), f32(im))
 }
 
 // lanesOf returns the number of transforms of a block, as a power of two. Devices before compute

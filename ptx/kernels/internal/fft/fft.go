@@ -1,234 +1,262 @@
-// Package fft contains the kernels of Fourier transforms of complex numbers of 2 float32.
+// Package fft contains the kernel of Fourier transforms of complex numbers of 2 float32.
 package fft
 
 import (
+	"math"
+
 	"github.com/purecuda/cuda/ptx/gpu"
-	"github.com/purecuda/cuda/ptx/gpu/math32"
 )
 
 //go:generate go run github.com/purecuda/cuda/ptx/cmd/go2ptx -nobounds -module
 
-// A thread computes eight points of a transform. The threads of a block compute one or several
+// A thread computes 16 points of a transform. The threads of a block compute one or several
 // transforms, and exchange numbers through dynamic shared memory, which has eight bytes for each
 // point.
 const (
-	Each     = 8
-	MostRow  = 8192 // points of a transform of one launch, with 64 KiB of shared memory
-	MostPart = 1024 // points of each of two launches that compute a longer transform
-	Lanes    = 8    // transforms of a block of two launches, so that it accesses 64 bytes at a time
+	Each     = 1 << eachLog
+	MostRow  = 1024 * Each // points of a transform of one launch, with 128 KiB of shared memory
+	MostPart = 1024        // points of each of two launches that compute a longer transform
+
+	eachLog = 4
 )
+
+// The modes of Transform.
+const (
+	Rows    = iota // transforms the rows of a matrix
+	Columns        // transforms the columns of matrices
+	Rest           // transforms the rows of matrices after Columns, and transposes the matrices
+)
+
+// Transform transforms rows of 2^log numbers. With Columns and Rest, two launches transform longer rows. Such
+// a row is a matrix. The first launch transforms its columns. The second launch transforms its rows, in
+// a way that continues the transform of the row, and transposes the matrix. other is the other length of a
+// matrix. A block computes 2^logLanes columns, or rows, so that it accesses at least 32 adjacent bytes.
+//
+// length is the length of dst and src. The imaginary parts of src are multiplied by sign, and the parts of the
+// results by re and im. An inverse transform is a transform of conjugate numbers with conjugate results.
+//
+//gpu:kernel maxblock=1024 name=fft
+func Transform(t gpu.Thread, dst, src, length uint64, log, other, logLanes, mode uint32, sign, re, im float32) {
+	tid := uint32(t.ThreadX())
+	f := transform{shared: gpu.DynamicShared[[2]float32](t), bits: (log-1)%eachLog + 1}
+	// With eight points, a thread has two transforms.
+	logPart := max(log, eachLog) - eachLog
+	part := uint32(1) << (logPart & 31)
+	f.logPart = logPart
+
+	// Threads that are numbered by rows access adjacent points of a row.
+	row, j := tid>>(logPart&31), tid&(part-1)
+	f.j, f.from, f.to = j, row<<(log&31), row<<(log&31)
+	x := uint64(t.BlockX())*uint64(t.BlockDimX())*Each + uint64(row)<<((logPart+eachLog)&31) + uint64(j)
+	y := x
+	low, stepX, stepY := part, 2*part, part
+	if log < eachLog {
+		low, stepX = 8, 1
+	}
+	if mode != Rows {
+		// Threads that are numbered by lanes access points of adjacent rows or columns.
+		lane, point := tid&(1<<(logLanes&31)-1), tid>>(logLanes&31)
+		blocks := other - logLanes // of a matrix, as a power of two
+		begin := uint32(t.BlockX()) & (1<<(blocks&31) - 1) << (logLanes & 31)
+		matrix := uint64(t.BlockX()) >> (blocks & 31) << ((log + other) & 31)
+		y = matrix + uint64(point<<(other&31)+begin+lane)
+		x = y
+		stepY = part << (other & 31)
+		low, stepX = stepY, 2*stepY
+		f.logStride, f.from, f.to = logLanes, lane, lane
+		if mode == Rest {
+			x = matrix + uint64((begin+row)<<(log&31)+j)
+			low, stepX = part, 2*part
+			f.logBefore, f.before = other, begin+row
+			f.from = row
+			f.next, f.nextBefore = point, begin+lane
+		} else {
+			f.j = point
+		}
+	}
+	if mode != Rest {
+		f.next = f.j
+	}
+
+	var v [Each]complex64
+	if x < length {
+		second := src + 8*(x+uint64(low))
+		if x+uint64(low) >= length {
+			second = src + 8*x // it is in another row, after the last one
+		}
+		for r := range uint32(Each) {
+			base := src + 8*x
+			if r%2 != 0 {
+				base = second
+			}
+			a := *number(base + uint64(8*stepX)*uint64(r/2))
+			v[r] = complex(a[0], sign*a[1])
+		}
+	}
+	v = f.run(t, log, v)
+	if y < length {
+		other := y+Each/2*uint64(stepY) < length // or they are in another row, after the last one
+		for q := range uint64(Each) {
+			if q < Each/2 || other {
+				a := v[reversed(q)]
+				*number(dst + 8*y + uint64(8*stepY)*q) = [2]float32{re * real(a), im * imag(a)}
+			}
+		}
+	}
+}
+
+// number returns the number at an address.
+func number(at uint64) *[2]float32 { return (*[2]float32)(gpu.ViewAt[float32](at, 2).Slice()) }
+
+// reversed returns the four bits of i in reverse order.
+func reversed(i uint64) uint64 { return i&1<<3 | i&2<<1 | i&4>>1 | i>>3 }
 
 // transform is the part of a transform that belongs to a thread.
 type transform struct {
-	shared []float32
-	length uint32 // points, a power of two
-	j      uint32 // the thread has points j, j+length/8, and so on
-	// Point p is number offset+p*stride in shared memory.
-	offset, stride uint32
+	shared  [][2]float32
+	logPart uint32
+	bits    uint32 // the first pass combines 2^bits points
+	// The thread has points j, j+part, and so on. Point p of a row is number from + p<<logStride in shared
+	// memory. After the first exchange, the thread has point next of the row that begins at to.
+	j, from, next, to, logStride uint32
+	// The results of 2^logBefore transforms are combined, and j belongs to result before of them.
+	before, nextBefore, logBefore uint32
 }
 
-// at returns the index of a point in shared memory. The low bits depend on higher ones, so that points
-// at distances of powers of two are in different banks.
-func (f *transform) at(point uint32) uint32 {
-	i := f.offset + point*f.stride
-	return 2 * (i ^ i>>4&7 ^ i>>3&8)
-}
-
-func (f *transform) set(point uint32, v complex64) {
-	*(*[2]float32)(f.shared[f.at(point):]) = [2]float32{real(v), imag(v)}
-}
-
-func (f *transform) get(point uint32) complex64 {
-	v := *(*[2]float32)(f.shared[f.at(point):])
-	return complex(v[0], v[1])
-}
-
-// run transforms the points. The first pass combines 2, 4 or 8 points, and each further pass combines
-// eight transforms of ns points.
+// run transforms the points by Stockham's algorithm. The first pass combines 2, 4, 8 or 16 points, and each
+// further pass combines 16 transforms of ns points. Result q is at index reversed(q), or, if a transform has eight
+// points, at the reverse of q in three bits, times two, plus the number of the transform.
 func (f *transform) run(t gpu.Thread, log uint32, v [Each]complex64) [Each]complex64 {
-	j, part := f.j, f.length/Each
-	ns := uint32(8)
-	switch log % 3 {
-	case 1:
-		ns = 2
-		for b := range uint32(4) {
-			v[b], v[b+4] = v[b]+v[b+4], v[b]-v[b+4]
-			f.set(2*(j+b*part), v[b])
-			f.set(2*(j+b*part)+1, v[b+4])
-		}
-	case 2:
-		ns = 4
-		for b := range uint32(2) {
-			x := fft4([4]complex64{v[b], v[b+2], v[b+4], v[b+6]})
-			for r := range uint32(4) {
-				f.set(4*(j+b*part)+r, x[r])
-			}
-		}
-	default:
-		v = fft8(v)
-		if ns == f.length {
-			return v
-		}
-		for r := range uint32(8) {
-			f.set(8*j+r, v[r])
-		}
+	var reads [eachLog]uint32
+	for b := range reads {
+		reads[b] = f.power(f.logPart + uint32(b))
 	}
+	bits, logNs := f.bits, uint32(0)
+	j, before := f.j, f.before
 	for {
-		t.Sync()
-		for r := range uint32(8) {
-			v[r] = f.get(j + r*part)
-		}
-		k := j & (ns - 1)
-		v = turn(v, float32(k)*(-0.25/float32(ns)))
-		v = fft8(v)
-		if 8*ns == f.length {
+		k := j & (1<<(logNs&31) - 1)
+		angle := float32(before+k<<(f.logBefore&31)) * math.Float32frombits((127-logNs-f.logBefore)<<23)
+		v = combine(v, angle, bits)
+		if logNs+bits >= log {
 			return v
 		}
+		if logNs > 0 {
+			t.Sync()
+		}
+		// A bit of an index is a bit of the result of the pass, or it selects one of several results.
+		var writes [eachLog]uint32
+		for b := range uint32(eachLog) {
+			p := logNs + eachLog - 1 - b
+			if eachLog-1-b >= bits {
+				p = f.logPart + bits + b
+			}
+			writes[b] = f.power(p)
+		}
+		at := swizzle(f.from + (k+(j-k)<<(bits&31))<<(f.logStride&31))
+		for r := range v {
+			f.shared[at^selected(writes, r)] = [2]float32{real(v[r]), imag(v[r])}
+		}
 		t.Sync()
-		for r := range uint32(8) {
-			f.set(8*(j-k)+k+r*ns, v[r])
+		j, before, f.from = f.next, f.nextBefore, f.to
+		// The compiler must not know that this adds 0: it would compute the indices only once, and keep them in
+		// too many registers.
+		at = swizzle(f.from+j<<(f.logStride&31)) + logNs>>31
+		for r := range v {
+			a := f.shared[at^selected(reads, r)]
+			v[r] = complex(a[0], a[1])
 		}
-		ns *= 8
+		logNs += bits
+		bits = eachLog
 	}
 }
 
-// turn multiplies v[r] by the power r of the root with the given angle, in units of π.
-func turn(v [Each]complex64, angle float32) [Each]complex64 {
-	w := root(angle)
-	w2 := times(w, w)
-	w3, w4 := times(w2, w), times(w2, w2)
-	return [Each]complex64{
-		v[0], times(v[1], w), times(v[2], w2), times(v[3], w3), times(v[4], w4),
-		times(v[5], times(w4, w)), times(v[6], times(w3, w3)), times(v[7], times(w4, w3)),
-	}
+// power returns the index in shared memory of point 2^log of a row that begins at 0.
+func (f *transform) power(log uint32) uint32 {
+	log += f.logStride
+	return 1<<(log&31) ^ uint32(swizzles>>(4*log&63))&15
 }
 
-func root(angle float32) complex64 { return complex(math32.Cospi(angle), math32.Sinpi(angle)) }
-
-// times returns the product, computed in float32. Go's complex64 multiplication would compute in
-// float64.
-func times(a, b complex64) complex64 {
-	return complex(real(a)*real(b)-imag(a)*imag(b), real(a)*imag(b)+imag(a)*real(b))
-}
-
-// fft4 transforms four numbers.
-func fft4(v [4]complex64) [4]complex64 {
-	a, b, c, d := v[0]+v[2], v[0]-v[2], v[1]+v[3], v[1]-v[3]
-	d = complex(imag(d), -real(d))
-	return [4]complex64{a + c, b + d, a - c, b - d}
-}
-
-// fft8 transforms eight numbers.
-func fft8(v [8]complex64) [8]complex64 {
-	const half = 0.70710678118654752440 // the square root of 1/2
-	a := fft4([4]complex64{v[0], v[2], v[4], v[6]})
-	b := fft4([4]complex64{v[1], v[3], v[5], v[7]})
-	b[1] = complex(half*(real(b[1])+imag(b[1])), half*(imag(b[1])-real(b[1])))
-	b[2] = complex(imag(b[2]), -real(b[2]))
-	b[3] = complex(half*(imag(b[3])-real(b[3])), -half*(imag(b[3])+real(b[3])))
-	return [8]complex64{a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3], a[0] - b[0], a[1] - b[1], a[2] - b[2], a[3] - b[3]}
-}
-
-// load reads a number. With swap, the real and the imaginary part are exchanged. An inverse transform is
-// a transform of swapped numbers with swapped results.
-func load(x []float32, i int, swap uint32) complex64 {
-	v := *(*[2]float32)(x[2*i:])
-	if swap != 0 {
-		return complex(v[1], v[0])
-	}
-	return complex(v[0], v[1])
-}
-
-func store(x []float32, i int, v complex64, scale float32, swap uint32) {
-	a, b := scale*real(v), scale*imag(v)
-	if swap != 0 {
-		a, b = b, a
-	}
-	*(*[2]float32)(x[2*i:]) = [2]float32{a, b}
-}
-
-// Rows transforms rows of 2^log numbers.
-//
-//gpu:kernel maxblock=1024 name=fft_rows
-func Rows(t gpu.Thread, dst, src, rows uint64, log uint32, scale float32, inverse uint32) {
-	length := uint32(1) << (log & 31)
-	threads := length / Each // of a row
-	tid := uint32(t.ThreadX())
-	row := tid >> ((log - 3) & 31)
-	f := transform{shared: gpu.DynamicShared[float32](t), length: length, j: tid & (threads - 1), offset: row * length, stride: 1}
-	of := t.BlockX()*t.BlockDimX()>>((log-3)&31) + int(row)
-	have := of < int(rows)
-	all := 2 * int(rows) << (log & 31)
-	x, y := gpu.ViewAt[float32](src, all).Slice(), gpu.ViewAt[float32](dst, all).Slice()
-	first := of<<(log&31) + int(f.j)
-	var v [Each]complex64
-	if have {
-		for r := range Each {
-			v[r] = load(x, first+r*int(threads), inverse)
+// selected returns the exclusive or of the numbers whose bits in r are 1.
+func selected(of [eachLog]uint32, r int) (x uint32) {
+	for b := range of {
+		if r>>b&1 != 0 {
+			x ^= of[b]
 		}
 	}
-	v = f.run(t, log, v)
-	if have {
-		for r := range Each {
-			store(y, first+r*int(threads), v[r], scale, inverse)
-		}
-	}
+	return x
 }
 
-// Parts is one of two launches that transform rows of 2^(log1+log2) numbers. A row is a matrix of 2^log1
-// rows and 2^log2 columns. The first launch transforms the columns, and multiplies the result by the
-// roots that are between the two launches. The second launch transforms the rows of the matrix, and
-// transposes the result. A block computes lanes columns, or rows.
-//
-//gpu:kernel maxblock=1024 name=fft_parts
-func Parts(t gpu.Thread, dst, src, rows uint64, log1, log2, logLanes uint32, scale float32, inverse, second uint32) {
-	if rows == 0 {
-		return // the launch has one block
+// swizzles has, for each bit of an index, the bits that it changes in the swizzled index, besides itself.
+const swizzles uint64 = 0x84218ca90000
+
+// swizzle returns the index in shared memory of number i. Its lowest four bits depend on higher ones, so that 16
+// threads access 16 different pairs of banks: four adjacent bits of i, or the bits 0 to 2 and one of 3 to 7, change
+// them to 16 different values. The swizzle of an exclusive or is the exclusive or of the swizzles.
+func swizzle(i uint32) uint32 { return i ^ (i>>4^i>>8)&15 ^ (i>>1^i>>2^i>>3)&8 }
+
+// combine combines 2^bits points in as many stages. The twiddle factor of a stage has half of the angle of the
+// stage before. The first one has the given angle, in units of -π.
+func combine(v [Each]complex64, angle float32, bits uint32) [Each]complex64 {
+	// im is the sine, and one the cosine minus 1. So their errors stay small when the angles are doubled.
+	var w [eachLog]complex64
+	square := angle * angle
+	im := angle * (-0.392699081693956 + square*(0.010093188870948042+square*(-7.782406720305572e-05+square*2.845298827467597e-07)))
+	one := square * (-0.0771062839462989 + square*(0.0009908886446686536+square*-5.072623546394555e-06))
+	for s := range w {
+		w[eachLog-1-s] = complex(1+one, im)
+		double := im + im
+		one, im = -double*im, double+double*one
 	}
-	height, columns := uint32(1)<<(log1&31), uint32(1)<<(log2&31)
-	log, logBlocks, swap := log1, log2-logLanes, inverse
-	if second != 0 {
-		log, logBlocks, swap = log2, log1-logLanes, 0
+	if bits == eachLog {
+		return stage(stage(stage(stage(v, 0, w[0]), 1, w[1]), 2, w[2]), 3, w[3])
 	}
-	length, lanes := uint32(1)<<(log&31), uint32(1)<<(logLanes&31)
-	part := length / Each
-	all := 2 * int(rows) << ((log1 + log2) & 31)
-	x, y := gpu.ViewAt[float32](src, all).Slice(), gpu.ViewAt[float32](dst, all).Slice()
-	matrix := t.BlockX() >> (logBlocks & 31) << ((log1 + log2) & 31)
-	begin := (uint32(t.BlockX()) & (1<<(logBlocks&31) - 1)) << (logLanes & 31)
-	tid := uint32(t.ThreadX())
-	lane, j := tid&(lanes-1), tid>>(logLanes&31)
-	f := transform{shared: gpu.DynamicShared[float32](t), length: length, j: j, offset: lane, stride: lanes}
-	first, step := matrix+int(j*columns+begin+lane), int(part*columns)
-	if second != 0 {
-		row := tid >> ((log - 3) & 31)
-		f.j, f.offset, f.stride = tid&(part-1), row*length, 1
-		first, step = matrix+int((begin+row)*length+f.j), int(part)
-	}
-	var v [Each]complex64
-	for r := range Each {
-		v[r] = load(x, first+r*step, swap)
-	}
-	v = f.run(t, log, v)
-	if second == 0 {
-		column := begin + lane
-		scale := -2 / (float32(length) * float32(columns)) // a power of two, so the angles are exact
-		base := root(float32(column*j) * scale)
-		v = turn(v, float32(column*part)*scale)
-		for r := range Each {
-			store(y, first+r*step, times(v[r], base), 1, 0)
+	v = stage(v, 0, w[0])
+	if bits > 1 {
+		v = stage(v, 1, w[1])
+		if bits > 2 {
+			v = stage(v, 2, w[2])
 		}
-		return
 	}
-	// Neighbouring threads write points of neighbouring rows.
-	t.Sync()
-	for r := range uint32(Each) {
-		f.set(f.j+r*part, v[r])
+	return v
+}
+
+// stage combines pairs of numbers. w is the twiddle factor of the first pairs.
+func stage(v [Each]complex64, s int, w complex64) [Each]complex64 {
+	distance := Each / 2 >> s
+	for g := range 1 << s {
+		turned := turn(w, reversed(uint64(g)<<(eachLog-s))*Each/2>>s)
+		for r := range distance {
+			butterfly(&v[2*distance*g+r], &v[2*distance*g+r+distance], turned)
+		}
 	}
-	t.Sync()
-	f.offset = lane * length
-	for r := range uint32(Each) {
-		point := j + r*part
-		store(y, matrix+int(point*height+begin+lane), f.get(point), scale, inverse)
+	return v
+}
+
+// butterfly replaces u and v by u + w*v and u - w*v. The difference is computed from the sum, which takes two
+// instructions less.
+func butterfly(u, v *complex64, w complex64) {
+	re := real(*u) + real(w)*real(*v) - imag(w)*imag(*v)
+	im := imag(*u) + real(w)*imag(*v) + imag(w)*real(*v)
+	*u, *v = complex(re, im), complex(2*real(*u)-re, 2*imag(*u)-im)
+}
+
+// turn multiplies w by power p of the 16th root of one, up to 7.
+func turn(w complex64, p uint64) complex64 {
+	const (
+		half = 0.70710678118654752440 // the square root of 1/2
+		c, s = 0.92387953251128675613, 0.38268343236508977173
+	)
+	a, b := real(w), imag(w)
+	switch p % 4 {
+	case 1:
+		a, b = c*a+s*b, c*b-s*a
+	case 2:
+		a, b = half*(a+b), half*(b-a)
+	case 3:
+		a, b = s*a+c*b, s*b-c*a
 	}
+	if p >= 4 {
+		a, b = b, -a
+	}
+	return complex(a, b)
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
@@ -37,6 +38,23 @@ func TestFFT(t *testing.T) {
 		}
 		if k.emulated() { // the longest rows of both launches
 			fft(k, 1<<19, 1, false)
+		}
+	})
+}
+
+// Devices with little shared memory for a block need a second launch.
+func TestFFTOnDevicesWithDifferentSharedMemory(t *testing.T) {
+	on(t, func(k *kit, capability [2]int) {
+		shared, err := k.c.Device().Attribute(cu.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
+		k.ok(err)
+		for _, n := range []int{8192, 16384} {
+			b := buffer(k, 0, make([]complex64, n))
+			ops, err := kernels.FFT(b, b, n, false, 1, workspaceOf(k, kernels.FFTWorkspace(n, 1)))
+			k.ok(err)
+			if one := 8*n <= int(shared); one != (len(ops) == 1) {
+				k.Errorf("%v: %d launches for %d numbers, with %d bytes of shared memory", capability, len(ops), n, shared)
+			}
+			fft(k, n, 1, false)
 		}
 	})
 }
@@ -108,7 +126,7 @@ func exactFFT(x []complex64, inverse bool) []complex128 {
 
 func TestWrongFFTs(t *testing.T) {
 	each(t, func(k *kit) {
-		b := buffer(k, 0, make([]complex64, 20000))
+		b := buffer(k, 0, make([]complex64, 1<<15))
 		work := workspaceOf(k)
 		check := func(dst, src driver.View[complex64], n int, w *kernels.Workspace, words ...string) {
 			k.Helper()
@@ -119,7 +137,7 @@ func TestWrongFFTs(t *testing.T) {
 		check(b.View(0, 16), b.View(8, 24), 8, nil, "overlap")
 		check(b.View(0, 48), b.View(0, 48), 24, nil, "24 numbers")
 		check(b.View(0, 40), b.View(0, 40), 16, nil, "not a whole number")
-		check(b.View(0, 16384), b.View(0, 16384), 16384, nil, "work is nil")
-		check(b.View(0, 16384), b.View(0, 16384), 16384, work, "NewWorkspace")
+		check(b, b, 1<<15, nil, "work is nil")
+		check(b, b, 1<<15, work, "NewWorkspace")
 	})
 }

@@ -44,10 +44,10 @@ func sequences(k *kit) map[string]sequence {
 	keySequences[float64](k, all, "float64")
 	rowSequences[float32](k, all, "float32")
 	rowSequences[kernels.F16](k, all, "f16")
-	fftWork := workspaceOf(k, kernels.FFTWorkspace(16384, 1))
-	x := [2]driver.MemoryOf[complex64]{buffer(k, 0, make([]complex64, 16384)), buffer(k, 1, make([]complex64, 16384))}
-	y := [2]driver.MemoryOf[complex64]{buffer(k, 0, make([]complex64, 16384)), buffer(k, 1, make([]complex64, 16384))}
-	for _, n := range []int{64, 16384} {
+	fftWork := workspaceOf(k, kernels.FFTWorkspace(1<<15, 1))
+	x := [2]driver.MemoryOf[complex64]{buffer(k, 0, make([]complex64, 1<<15)), buffer(k, 1, make([]complex64, 1<<15))}
+	y := [2]driver.MemoryOf[complex64]{buffer(k, 0, make([]complex64, 1<<15)), buffer(k, 1, make([]complex64, 1<<15))}
+	for _, n := range []int{64, 1 << 15} {
 		all[fmt.Sprint("FFT ", n)] = func(i int, again ...driver.Op) ([]driver.Op, error) {
 			return kernels.FFT(y[i], x[i], n, i == 1, float32(i+1), fftWork, again...)
 		}
