@@ -30,15 +30,25 @@ func (x *fn) flush() {
 	x.checks = nil
 	x.fails = append(x.fails, f)
 	x.loc(f.checks[0].Pos)
-	if len(f.checks) == 1 {
-		x.failed(f.checks[0], f.label)
-		return
-	}
+	x.branch(f.checks, false, f.label)
+}
+
+// branch emits a branch that is taken if all of several checks hold, or if one of them fails.
+func (x *fn) branch(checks []*ir.Value, hold bool, to build.Label) {
 	var all build.Reg
-	for i, v := range f.checks {
+	for i, v := range checks {
 		cond, not := strip(v.Args[0])
+		if len(checks) == 1 && cond.Op == ir.OpConst { // it fails
+			if !hold {
+				x.b.Bra(to)
+			}
+			return
+		}
 		p := x.reg(cond)
-		if not {
+		switch {
+		case not && len(checks) == 1:
+			hold = !hold
+		case not:
 			p = x.temp(ir.Bool)
 			x.op("not.pred", p, x.reg(cond))
 		}
@@ -49,18 +59,10 @@ func (x *fn) flush() {
 		}
 		all = p
 	}
-	x.b.Unless(all).Bra(f.label)
-}
-
-// failed emits a branch that is taken if a check fails.
-func (x *fn) failed(v *ir.Value, to build.Label) {
-	switch cond, not := strip(v.Args[0]); {
-	case cond.Op == ir.OpConst:
-		x.b.Bra(to)
-	case not:
-		x.b.When(x.reg(cond)).Bra(to)
-	default:
-		x.b.Unless(x.reg(cond)).Bra(to)
+	if hold {
+		x.b.When(all).Bra(to)
+	} else {
+		x.b.Unless(all).Bra(to)
 	}
 }
 
@@ -89,7 +91,7 @@ func (x *fn) dispatch(checks []*ir.Value) {
 	for i, v := range checks[:len(labels)] {
 		labels[i] = x.b.NewLabel("fault")
 		x.loc(v.Pos)
-		x.failed(v, labels[i])
+		x.branch(checks[i:i+1], false, labels[i])
 	}
 	x.loc(checks[len(labels)].Pos)
 	x.trap()

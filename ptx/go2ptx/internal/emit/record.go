@@ -102,15 +102,16 @@ func (x *fn) report() {
 	for i, f := range x.fails {
 		x.b.Place(f.label)
 		x.loc(f.checks[0].Pos)
-		checks := x.outside(f.checks)
-		for i := range x.out.fields {
-			if x.out.fields[i].all == nil {
-				x.choose(checks, i)
+		x.paths(x.outside(f.checks), func(checks []*ir.Value, last bool) {
+			for i := range x.out.fields {
+				if x.out.fields[i].all == nil {
+					x.choose(checks, i)
+				}
 			}
-		}
-		if i+1 < len(x.fails) {
-			x.b.Bra(tail)
-		}
+			if !last || i+1 < len(x.fails) {
+				x.b.Bra(tail)
+			}
+		})
 	}
 	x.b.Place(tail)
 	x.loc(x.f.Pos)
@@ -125,6 +126,47 @@ func (x *fn) report() {
 		values[i] = x.passed(i + 1)
 	}
 	x.record(site, values)
+}
+
+// mostChosen limits the values between which the failure path of checks in a loop selects.
+const mostChosen = 5
+
+// paths calls path for groups of merged checks, each of which has a failure path of its own. It emits
+// branches to the paths of all groups but the first one. The last one is emitted last.
+func (x *fn) paths(checks []*ir.Value, path func(checks []*ir.Value, last bool)) {
+	n := x.selectable(checks)
+	if cond, _ := strip(checks[0].Args[0]); n == 1 && cond.Op == ir.OpConst { // the others are not reached
+		checks = checks[:1]
+	}
+	if n == len(checks) {
+		path(checks, true)
+		return
+	}
+	rest := x.b.NewLabel("fault")
+	x.branch(checks[:n], true, rest)
+	path(checks[:n], false)
+	x.b.Place(rest)
+	x.paths(checks[n:], path)
+}
+
+// selectable returns how many of the checks have one failure path. All values that a path selects from must be
+// in registers at the same time. In a loop, ptxas may then give the whole kernel more registers.
+func (x *fn) selectable(checks []*ir.Value) int {
+	if x.loops.Of[checks[0].Block.ID] == nil {
+		return len(checks)
+	}
+	values := map[*ir.Value]bool{}
+	for i, v := range checks {
+		for k := 1; k <= recordedValues; k++ {
+			if f := x.fieldOf(v, k); x.out.fields[k].all == nil && f.Op != ir.OpConst {
+				values[f] = true
+			}
+		}
+		if len(values) > mostChosen && i > 0 {
+			return i
+		}
+	}
+	return len(checks)
 }
 
 // passed returns field i, in 64 bits.

@@ -2,6 +2,7 @@ package emit_test
 
 import (
 	"errors"
+	"math/bits"
 	"strings"
 	"testing"
 
@@ -69,5 +70,64 @@ func TestRecordedValues(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// The failure path of merged checks in a loop selects between few values. If there are more, the checks have
+// several paths, and the first one that fails is recorded.
+func TestRecordedValuesOfManyChecks(t *testing.T) {
+	for _, loop := range []bool{true, false} {
+		m := &ir.Module{}
+		b := irtest.Kernel(m, "k", ir.MPtr)
+		p := b.Index(b.Param(0), b.Special("%tid.x", ir.TI64), 64)
+		entry, body, end := b.B, b.Block(), b.Block()
+		entry.Jump(body)
+		b.Set(body)
+		var x [6]*ir.Value
+		for i := range x {
+			x[i] = b.Load(ir.M64, p, 8*int64(i))
+		}
+		kinds := []string{"first", "second", "third"}
+		b.Check(kinds[0], b.Cmp(ir.SLt, x[0], x[1]), x[0], x[1], b.I64(0))
+		b.Check(kinds[1], b.Op(ir.OpNot, ir.TBool, b.Cmp(ir.SLt, x[2], x[3])), x[2], x[3], x[0])
+		b.Check(kinds[2], b.Cmp(ir.SLt, x[4], x[5]), x[4], x[5], x[2])
+		b.Store(ir.M64, p, 0, b.Op(ir.OpAdd, ir.TI64, x[0], b.I64(1)))
+		if loop {
+			b.B.If(b.Cmp(ir.SLt, x[0], b.I64(3)), body, end)
+		} else {
+			b.B.Jump(end)
+		}
+		b.Set(end)
+		b.B.Ret()
+		src := text(t, m, emit.Options{})
+		if n, want := strings.Count(string(src), "selp.b64"), map[bool]int{true: 3, false: 6}[loop]; n != want {
+			t.Errorf("loop: %t: %d selections, want %d\n%s", loop, n, want, src)
+		}
+		gputest.Each(t, func(t *testing.T, ctx *driver.Context) {
+			for fails := range 8 {
+				words := []uint64{1, 9, 5, 4, 7, 8, 0, 0}
+				for i := range 3 {
+					if fails>>i&1 != 0 {
+						words[2*i], words[2*i+1] = words[2*i+1], words[2*i]
+					}
+				}
+				_, err := launch(ctx, src, 1, words)
+				if fails == 0 {
+					if err != nil {
+						t.Error(err)
+					}
+					continue
+				}
+				i := bits.TrailingZeros(uint(fails))
+				want := [3]int64{int64(words[2*i]), int64(words[2*i+1])}
+				if i > 0 {
+					want[2] = int64(words[2*i-2])
+				}
+				var fault *driver.KernelFault
+				if !errors.As(err, &fault) || fault.Values != want || fault.Kind != kinds[i] {
+					t.Errorf("loop: %t: %v (%+v), want %s %v\n%s", loop, err, fault, kinds[i], want, src)
+				}
+			}
+		})
 	}
 }
