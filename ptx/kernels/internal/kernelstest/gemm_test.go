@@ -14,73 +14,114 @@ func TestGemm(t *testing.T) {
 			shapes = append(shapes, [3]int{1000, 777, 555})
 		}
 		for i, s := range shapes {
+			f := factorsOf(s[0], s[1], s[2])
 			for transposed := range kernels.TransposedA | kernels.TransposedB + 1 {
 				for _, more := range []int{0, 1, 4} {
 					if k.emulated() && s[0] > 100 && more != i%2 {
 						continue
 					}
-					gemm(k, s[0], s[1], s[2], more, transposed, 1, 0)
-					gemm(k, s[0], s[1], s[2], more, transposed, 0.5, 2)
+					f.multiply(k, more, transposed, 1, 0)
+					f.multiply(k, more, transposed, 0.5, 2)
 				}
 			}
 		}
 	})
 }
 
-// gemm multiplies matrices of m×p and p×n elements. more is the number of elements between two rows,
-// which are NaN and must stay so.
-func gemm(k *kit, m, n, p, more int, transposed kernels.Transposed, alpha, beta float32) {
-	k.Helper()
-	matrix := func(rows, cols int, seed uint64) (kernels.Matrix[float32], func(r, c int) float64) {
-		pitch := cols + more
-		x := make([]float32, rows*pitch)
+// grid is a matrix on the host, row after row.
+type grid[T any] struct {
+	x          []T
+	rows, cols int
+}
+
+func gridOf[T any](rows, cols int) grid[T] { return grid[T]{make([]T, rows*cols), rows, cols} }
+
+func (g grid[T]) row(i int) []T { return g.x[i*g.cols:][:g.cols] }
+
+func (g grid[T]) turned() grid[T] {
+	turned := gridOf[T](g.cols, g.rows)
+	for i, v := range g.x {
+		turned.x[i%g.cols*g.rows+i/g.cols] = v
+	}
+	return turned
+}
+
+// factors are matrices of m×p, p×n and m×n elements. size has the sums of the absolute values of the
+// products. All layouts of the matrices have the same product, which takes long to compute.
+type factors struct {
+	a, b, c       grid[float32]
+	product, size grid[float64]
+}
+
+func factorsOf(m, n, p int) *factors {
+	numbers := func(rows, cols int, seed uint64) grid[float32] {
+		g := gridOf[float32](rows, cols)
 		for i, v := range random(rows*cols, seed) {
-			x[i/max(cols, 1)*pitch+i%max(cols, 1)] = float32(v)
+			g.x[i] = float32(v)
 		}
-		for i := range x {
-			if i%pitch >= cols {
-				x[i] = float32(math.NaN())
+		return g
+	}
+	f := &factors{numbers(m, p, 1), numbers(p, n, 2), numbers(m, n, 3), gridOf[float64](m, n), gridOf[float64](m, n)}
+	for i := range m {
+		product, size := f.product.row(i), f.size.row(i)
+		size = size[:len(product)]
+		for l, a := range f.a.row(i) {
+			for j, b := range f.b.row(l)[:len(product)] {
+				v := float64(a) * float64(b)
+				product[j] += v
+				size[j] += math.Abs(v)
 			}
 		}
-		return kernels.Matrix[float32]{Mem: device(k, more%4, x), Rows: rows, Cols: cols, Pitch: pitch}, func(r, c int) float64 { return float64(x[r*pitch+c]) }
 	}
-	turned := func(rows, cols int, seed uint64, turn bool) (kernels.Matrix[float32], func(r, c int) float64) {
-		if !turn {
-			return matrix(rows, cols, seed)
+	return f
+}
+
+// multiply multiplies the matrices. more is the number of elements between two rows, which are NaN and
+// must stay so.
+func (f *factors) multiply(k *kit, more int, transposed kernels.Transposed, alpha, beta float32) {
+	k.Helper()
+	matrix := func(g grid[float32], turn bool) kernels.Matrix[float32] {
+		if turn {
+			g = g.turned()
 		}
-		x, at := matrix(cols, rows, seed)
-		return x, func(r, c int) float64 { return at(c, r) }
+		padded := gridOf[float32](g.rows, g.cols+more)
+		for i := range g.rows {
+			row := padded.row(i)
+			for j := copy(row, g.row(i)); j < len(row); j++ {
+				row[j] = float32(math.NaN())
+			}
+		}
+		return kernels.Matrix[float32]{Mem: device(k, more%4, padded.x), Rows: g.rows, Cols: g.cols, Pitch: padded.cols}
 	}
-	a, atA := turned(m, p, 1, transposed&kernels.TransposedA != 0)
-	b, atB := turned(p, n, 2, transposed&kernels.TransposedB != 0)
-	c, atC := matrix(m, n, 3)
+	a := matrix(f.a, transposed&kernels.TransposedA != 0)
+	b := matrix(f.b, transposed&kernels.TransposedB != 0)
+	c := matrix(f.c, false)
 	if beta == 0 { // c is not read
-		nans := make([]float32, m*(n+more))
+		nans := make([]float32, c.Mem.All().Len())
 		for i := range nans {
 			nans[i] = float32(math.NaN())
 		}
 		k.ok(c.Mem.All().CopyFrom(nans))
 	}
 	k.run(kernels.Gemm(c, a, b, alpha, beta, transposed))
-	for i, v := range host(k, c.Mem) {
-		got, row, col := float64(v), i/(n+more), i%(n+more)
-		if col >= n {
-			if !math.IsNaN(got) {
-				k.Fatalf("%d×%d×%d: element %d after row %d was written", m, n, p, col-n, row)
+	m, n, p := f.a.rows, f.b.cols, f.a.cols
+	got := grid[float32]{host(k, c.Mem), m, n + more}
+	for i := range m {
+		row := got.row(i)
+		for j, v := range row[n:] {
+			if v == v {
+				k.Fatalf("%d×%d×%d: element %d after row %d was written", m, n, p, j, i)
 			}
-			continue
 		}
-		want, size := 0.0, 1.0
-		for l := range p {
-			want += atA(row, l) * atB(l, col)
-			size += math.Abs(atA(row, l) * atB(l, col))
-		}
-		want *= float64(alpha)
-		if beta != 0 {
-			want += float64(beta) * atC(row, col)
-		}
-		if !(math.Abs(got-want) <= 1e-6*size) {
-			k.Fatalf("%d×%d×%d, transposed %d, alpha %v, beta %v: element %d, %d is %v, want %v", m, n, p, transposed, alpha, beta, row, col, got, want)
+		old, product, size := f.c.row(i), f.product.row(i), f.size.row(i)
+		for j, v := range row[:n] {
+			want := product[j] * float64(alpha)
+			if beta != 0 {
+				want += float64(beta) * float64(old[j])
+			}
+			if !(math.Abs(float64(v)-want) <= 1e-6*(1+size[j])) {
+				k.Fatalf("%d×%d×%d, transposed %d, alpha %v, beta %v: element %d, %d is %v, want %v", m, n, p, transposed, alpha, beta, i, j, v, want)
+			}
 		}
 	}
 }
