@@ -1,29 +1,35 @@
 package rows
 
-import "github.com/purecuda/cuda/ptx/gpu"
+import (
+	"github.com/purecuda/cuda/ptx/gpu"
+	"github.com/purecuda/cuda/ptx/num"
+)
 
 // RMSNorm divides each row by its root mean square: see kernels.RMSNorm. The address of weight may be
 // 0.
 func RMSNorm[T Float](t gpu.Thread, dst, src, weight, rows, cols, dstPitch, srcPitch uint64, eps float32, half Half) {
 	team := &Block{t}
+	end := endOf[T](src, rows, cols, srcPitch)
 	eachRow(t, int(rows), int(cols), func(row, n int) {
-		rms[T](t, team, dst+offset[T](row, dstPitch), src+offset[T](row, srcPitch), weight, n, int(cols), eps, half)
+		rms[T](t, team, dst+offset[T](row, dstPitch), src+offset[T](row, srcPitch), weight, n, end, int(cols), eps, half)
 	})
 }
 
 // RMSNormInClusters is RMSNorm for sm_90 and later. A cluster can share a row.
 func RMSNormInClusters[T Float](t gpu.Thread, dst, src, weight, rows, cols, dstPitch, srcPitch uint64, eps float32, half Half) {
 	team := &Cluster{Block: Block{t}}
+	end := endOf[T](src, rows, cols, srcPitch)
 	eachRowOfClusters(team, int(rows), int(cols), func(row, n int) {
-		rms[T](t, team, dst+offset[T](row, dstPitch), src+offset[T](row, srcPitch), weight, n, int(cols), eps, half)
+		rms[T](t, team, dst+offset[T](row, dstPitch), src+offset[T](row, srcPitch), weight, n, end, int(cols), eps, half)
 	})
 }
 
-func rms[T Float, M Team](t gpu.Thread, team M, dst, src, weight uint64, n, cols int, eps float32, half Half) {
+func rms[T Float, M Team](t gpu.Thread, team M, dst, src, weight uint64, n int, end uint64, cols int, eps float32, half Half) {
 	var sum float32
-	r := twiceOf[T](t, team, half, src, n, cols)
-	r.forth(func(x float32) { sum += x * x }, func(w *pack) {
+	r := twiceOf[T](t, team, half, src, n, end)
+	r.forth(func(w *pack, own only) {
 		v := floats[T](half, w)
+		within(&v, perPack[T](), own, 0)
 		sum += squares[T](&v)
 	})
 	finish(r, dst, weight, 0, 0, gpu.ApproxRsqrt(added(t, team, sum)/float32(cols)+eps))
@@ -33,50 +39,72 @@ func rms[T Float, M Team](t gpu.Thread, team M, dst, src, weight uint64, n, cols
 // weight and bias may be 0.
 func LayerNorm[T Float](t gpu.Thread, dst, src, weight, bias, rows, cols, dstPitch, srcPitch uint64, eps float32, half Half) {
 	team := &Block{t}
+	end := endOf[T](src, rows, cols, srcPitch)
 	eachRow(t, int(rows), int(cols), func(row, n int) {
-		layer[T](t, team, dst+offset[T](row, dstPitch), src+offset[T](row, srcPitch), weight, bias, n, int(cols), eps, half)
+		layer[T](t, team, dst+offset[T](row, dstPitch), src+offset[T](row, srcPitch), weight, bias, n, end, int(cols), eps, half)
 	})
 }
 
 // LayerNormInClusters is LayerNorm for sm_90 and later. A cluster can share a row.
 func LayerNormInClusters[T Float](t gpu.Thread, dst, src, weight, bias, rows, cols, dstPitch, srcPitch uint64, eps float32, half Half) {
 	team := &Cluster{Block: Block{t}}
+	end := endOf[T](src, rows, cols, srcPitch)
 	eachRowOfClusters(team, int(rows), int(cols), func(row, n int) {
-		layer[T](t, team, dst+offset[T](row, dstPitch), src+offset[T](row, srcPitch), weight, bias, n, int(cols), eps, half)
+		layer[T](t, team, dst+offset[T](row, dstPitch), src+offset[T](row, srcPitch), weight, bias, n, end, int(cols), eps, half)
 	})
 }
 
-func layer[T Float, M Team](t gpu.Thread, team M, dst, src, weight, bias uint64, n, cols int, eps float32, half Half) {
-	var own moments
-	r := twiceOf[T](t, team, half, src, n, cols)
-	r.forth(func(x float32) { own.add(1, x, 0) }, func(w *pack) {
-		v := floats[T](half, w)
-		m := v[0]
+// layer adds the distances of the elements to a number near the mean, and their squares. This takes one
+// exchange, and loses little if the number is at most twice the standard deviation from the mean. If it is
+// further away, the sums are repeated with the mean.
+func layer[T Float, M Team](t gpu.Thread, team M, dst, src, weight, bias uint64, n int, end uint64, cols int, eps float32, half Half) {
+	near := guess[T](half, src, n)
+	r := twiceOf[T](t, team, half, src, n, end)
+	var mean, variance float32
+	for again := false; ; again = true {
+		var sums pair
+		r.forth(func(w *pack, own only) {
+			v := floats[T](half, w)
+			for i := range perPack[T]() {
+				v[i] -= near
+			}
+			within(&v, perPack[T](), own, 0)
+			s := v[0]
+			for i := 1; i < perPack[T](); i++ {
+				s += v[i]
+			}
+			sums[0] += s
+			sums[1] += squares[T](&v)
+		})
+		sums = team.exchange(sums, pair{}, func(p pair) pair { return sumsOfWarp(t, p) })
+		d := sums[0] / float32(cols)
+		mean = near + d
+		variance = num.Max(sums[1]/float32(cols)-d*d, 0)
+		if far := !(d*d <= 4*variance); again || !gpu.Any(t, far) {
+			break
+		}
+		near = mean
+	}
+	finish(r, dst, weight, bias, mean, gpu.ApproxRsqrt(variance+eps))
+}
+
+// guess returns a number that is likely to be near the mean of a row: the mean of a pack in the middle of
+// it, or the first element of a short row.
+func guess[T Float](half Half, row uint64, n int) float32 {
+	p := spanOf[T](row, n)
+	switch {
+	case p.packs > 2:
+		w := *words(p.first + uint64(p.packs)/2*16)
+		v := floats[T](half, &w)
+		sum := v[0]
 		for i := 1; i < perPack[T](); i++ {
-			m += v[i]
+			sum += v[i]
 		}
-		m *= 1 / float32(perPack[T]())
-		for i := range perPack[T]() {
-			v[i] -= m
-		}
-		own.add(float32(perPack[T]()), m, squares[T](&v))
-	})
-	mean := added(t, team, own.n*own.mean) / float32(cols)
-	d := own.mean - mean
-	squared := added(t, team, own.squared+own.n*d*d)
-	finish(r, dst, weight, bias, mean, gpu.ApproxRsqrt(squared/float32(cols)+eps))
-}
-
-// moments is the mean of n values and the sum of the squares of their distances to it. Packs are added
-// by their own moments, which loses nothing if the mean is far from 0.
-type moments struct{ n, mean, squared float32 }
-
-func (m *moments) add(n, mean, squared float32) {
-	d := mean - m.mean
-	part := gpu.ApproxDiv(n, m.n+n)
-	m.mean += d * part
-	m.squared += squared + d*d*part*m.n
-	m.n += n
+		return sum * (1 / float32(perPack[T]()))
+	case n > 0:
+		return floatOf[T](half, row)
+	}
+	return 0
 }
 
 // added returns the sum of the values of a team.
@@ -95,34 +123,31 @@ func squares[T Float](v *[8]float32) float32 {
 // finish stores (x - mean)·factor·weight + bias for each element x.
 func finish[T Float, M Team](r *twice[T, M], dst, weight, bias uint64, mean, factor float32) {
 	half := r.half
-	r.back(func(x float32, at uint64) {
-		x = (x - mean) * factor
+	r.back(func(w *pack, at uint64, own only) {
+		// Both loads begin before one ends.
+		var factors, summands pack
 		if weight != 0 {
-			x *= floatOf[T](half, weight+at)
+			factors = loadAny[T](weight+at, own)
 		}
 		if bias != 0 {
-			x += floatOf[T](half, bias+at)
+			summands = loadAny[T](bias+at, own)
 		}
-		setFloat[T](half, dst+at, x)
-	}, func(w *pack, at uint64) {
 		v := floats[T](half, w)
 		for i := range perPack[T]() {
 			v[i] = (v[i] - mean) * factor
 		}
 		if weight != 0 {
-			w := loadAny[T](weight + at)
-			f := floats[T](half, &w)
+			f := floats[T](half, &factors)
 			for i := range perPack[T]() {
 				v[i] *= f[i]
 			}
 		}
 		if bias != 0 {
-			w := loadAny[T](bias + at)
-			f := floats[T](half, &w)
+			f := floats[T](half, &summands)
 			for i := range perPack[T]() {
 				v[i] += f[i]
 			}
 		}
-		storeAny[T](dst+at, packed[T](half, r.team.pairs(), &v))
+		storeAny[T](dst+at, packed[T](half, r.team.pairs(), &v), own)
 	})
 }

@@ -35,7 +35,7 @@ type stride struct{ first, step int }
 
 func reduce[T Element, V any](t gpu.Thread, r Reduction, o operator[V]) {
 	parts := int(r.Parts)
-	end := r.Src + offset[T](int(r.Rows)-1, r.Pitch) + offset[T](1, r.Cols)
+	end := endOf[T](r.Src, r.Rows, r.Cols, r.Pitch)
 	eachRow(t, int(r.Rows)*parts, int(r.Cols), func(job, n int) {
 		row, part := job, 0
 		if p := int32(r.Parts); p > 1 { // there are fewer than 2^31 jobs

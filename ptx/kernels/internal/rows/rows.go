@@ -92,7 +92,6 @@ func partsOf[T Element](row uint64, n int) parts {
 type span struct {
 	first uint64 // address of the first pack
 	packs int    // number of packs
-	begin int    // index of the first element of the first pack, at most 0
 	n     int
 }
 
@@ -102,21 +101,20 @@ func spanOf[T Element](row uint64, n int) span {
 	if n > 0 {
 		packs = int((before + uint64(n) + uint64(perPack[T]()) - 1) / uint64(perPack[T]()))
 	}
-	return span{first: row &^ 15, packs: packs, begin: -int(before), n: n}
+	return span{first: row &^ 15, packs: packs, n: n}
 }
 
 // loadBefore returns the pack at an address, of which elements from the address end on are 0: the
-// allocation may end there.
+// allocation may end there. This is for one pack of a matrix, and short rather than fast.
 func loadBefore[T Element](at, end uint64) (w pack) {
-	if at+16 <= end {
-		return *words(at)
-	}
-	for i := range w {
-		switch from := at + uint64(4*i); {
-		case from+4 <= end:
-			w[i] = *value[uint32](from)
-		case Size[T]() == 2 && from < end:
-			w[i] = uint32(*value[uint16](from))
+	for after := at + 16; at < after; at += 4 {
+		asIs()
+		w = pack{w[1], w[2], w[3], 0}
+		switch {
+		case at+4 <= end:
+			w[3] = *value[uint32](at)
+		case Size[T]() == 2 && at < end:
+			w[3] = uint32(*value[uint16](at))
 		}
 	}
 	return w
@@ -144,7 +142,7 @@ func within[V any](v *[8]V, size int, o only, none V) {
 		return
 	}
 	for i := range size {
-		if uint32(int32(i)-o.from) >= uint32(o.to-o.from) {
+		if !o.has(i) {
 			v[i] = none
 		}
 	}
@@ -248,41 +246,103 @@ func packed[T Float](h Half, pairs bool, v *[8]float32) (w pack) {
 	return w
 }
 
-// loadAny returns a pack of elements of type T that may begin at any element.
-func loadAny[T Float](at uint64) (w pack) {
-	if at&15 == 0 {
+// all returns all elements of a pack.
+func all[T Element]() only { return only{0, int32(perPack[T]())} }
+
+// has reports whether element i is in the range.
+func (o only) has(i int) bool { return uint32(int32(i)-o.from) < uint32(o.to-o.from) }
+
+// loadAny returns the elements own of a pack of elements of type T that may begin at any element. The
+// others are 0.
+func loadAny[T Float](at uint64, own only) (w pack) {
+	if at&15 == 0 && own.whole(perPack[T]()) {
 		return *words(at)
 	}
 	if Size[T]() == 4 {
-		v := gpu.ViewAt[uint32](at, 4).Slice()
 		for i := range w {
-			w[i] = v[i]
+			if own.has(i) {
+				w[i] = *value[uint32](at + uint64(4*i))
+			}
 		}
 		return w
 	}
-	v := gpu.ViewAt[uint16](at, 8).Slice()
 	for i := range w {
-		w[i] = uint32(v[2*i]) | uint32(v[2*i+1])<<16
+		var low, high uint16
+		if own.has(2 * i) {
+			low = *value[uint16](at + uint64(4*i))
+		}
+		if own.has(2*i + 1) {
+			high = *value[uint16](at + uint64(4*i+2))
+		}
+		w[i] = uint32(low) | uint32(high)<<16
 	}
 	return w
 }
 
-// storeAny stores a pack of elements of type T that may begin at any element.
-func storeAny[T Float](at uint64, w pack) {
+// storeAny stores the elements own of a pack of elements of type T that may begin at any element.
+func storeAny[T Float](at uint64, w pack, own only) {
 	switch {
-	case at&15 == 0:
+	case at&15 == 0 && own.whole(perPack[T]()):
 		*words(at) = w
+	case at&15 == 0:
+		storePart[T](at, &w, own)
 	case Size[T]() == 4:
-		v := gpu.ViewAt[uint32](at, 4).Slice()
-		//lint:ignore S1001 the elements are in registers
 		for i := range w {
-			v[i] = w[i]
+			if own.has(i) {
+				*value[uint32](at + uint64(4*i)) = w[i]
+			}
 		}
 	default:
-		v := gpu.ViewAt[uint16](at, 8).Slice()
 		for i := range w {
-			v[2*i] = uint16(w[i])
-			v[2*i+1] = uint16(w[i] >> 16)
+			if own.has(2 * i) {
+				*value[uint16](at + uint64(4*i)) = uint16(w[i])
+			}
+			if own.has(2*i + 1) {
+				*value[uint16](at + uint64(4*i+2)) = uint16(w[i] >> 16)
+			}
 		}
 	}
+}
+
+// storePart stores elements of a pack with as few stores as possible: up to a multiple of 8 bytes, stores
+// that become larger, and from there on, stores that become smaller. It counts in units of 2 bytes.
+func storePart[T Float](at uint64, w *pack, own only) {
+	unit := int32(Size[T]() / 2)
+	i, to := own.from*unit, own.to*unit
+	where := func() uint64 { return at + uint64(2*uint32(i)) }
+	if unit == 1 && i&1 != 0 {
+		*value[uint16](where()) = uint16(word(w, i) >> 16)
+		i++
+	}
+	if i&2 != 0 && i+2 <= to {
+		*value[uint32](where()) = word(w, i)
+		i += 2
+	}
+	if i&4 != 0 && i+4 <= to {
+		*value[[2]uint32](at + 8) = [2]uint32{w[2], w[3]}
+		i += 4
+	}
+	if i+4 <= to {
+		*value[[2]uint32](at) = [2]uint32{w[0], w[1]}
+		i += 4
+	}
+	if i+2 <= to {
+		*value[uint32](where()) = word(w, i)
+		i += 2
+	}
+	if unit == 1 && i < to {
+		*value[uint16](where()) = uint16(word(w, i))
+	}
+}
+
+// word returns the word of a pack that has unit i of 2 bytes.
+func word(w *pack, i int32) uint32 {
+	low, high := w[0], w[2]
+	if i&2 != 0 {
+		low, high = w[1], w[3]
+	}
+	if i&4 != 0 {
+		return high
+	}
+	return low
 }
