@@ -10,7 +10,7 @@ import (
 
 var quantizedSource = source(quantized.Module)
 
-// quantizedSm80 uses tensor cores. Its blocks have as many threads as those of quantizedSource.
+// quantizedSm80 uses tensor cores.
 var quantizedSm80 = &newer{quantizedsm80.Module, 8, 0, "_sm80", []string{"gemv_i4_f16", "gemv_i4_bf16"}}
 
 // Quantized is a matrix of small integers with scales, as language models use for weights. Each row is
@@ -148,7 +148,13 @@ func (s *quantizedProduct) prepare(element string, kind arg, again *driver.Launc
 		}
 		if kernel != older {
 			m.source, m.kernel = source, kernel
-			cfg.Grid = driver.D1((s.rows + quantizedsm80.Rows - 1) / quantizedsm80.Rows)
+			blocks := (s.rows + quantizedsm80.Rows - 1) / quantizedsm80.Rows
+			// A multiprocessor has 32 warps if each has columns, and if the blocks are few enough for that.
+			warps := 4
+			for warps < quantizedsm80.MostWarps && 2*warps*blocks <= 33*int(n) && 4*warps*quantizedsm80.Span <= s.cols {
+				warps *= 2
+			}
+			cfg = driver.LaunchConfig{Grid: driver.D1(blocks), Block: driver.D1(warps * warp), SharedMem: uint32(warps * quantizedsm80.Shared)}
 		}
 	}
 	return m.prepare(&cfg, out(&s.y), in(&s.a), in(&s.scales), in(&s.x), u32(uint32(s.rows)), u32(uint32(cols)), u32(uint32(max(s.group/quantized.Chunk, 1))), u32(uint32(log)),

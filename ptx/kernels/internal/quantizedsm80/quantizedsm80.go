@@ -2,7 +2,7 @@
 // tensor cores for bfloat16, sm_80 and later.
 //
 // A warp multiplies 16 rows by 16 columns at a time with mma.sync, although it needs one of the eight columns
-// of the result. Tensor cores have time to spare, and a lane needs 2.5 instructions for a weight. Without tensor
+// of the result. Tensor cores have time to spare, and a lane needs 2.6 instructions for a weight. Without tensor
 // cores, it needs 4.1, which is too much to keep up with the memory.
 package quantizedsm80
 
@@ -14,13 +14,16 @@ import (
 
 //go:generate go run github.com/purecuda/cuda/ptx/cmd/go2ptx -nobounds -module -target sm_80
 
-// A block computes Rows rows. Its warps take Span columns by turns. A lane has 32 of these columns in two rows.
+// A block computes Rows rows. Its warps take stages of two spans of columns by turns. A lane has 32 columns of a
+// span in two rows. It copies those of its next stage to shared memory while it computes. So many bytes are in flight
+// at any time, without registers for them.
 const (
-	Threads = 256
-	Rows    = 16
-	Span    = 128
+	Rows      = 16
+	Span      = 128
+	MostWarps = 16
+	Shared    = 2 * stage * 16 // bytes of dynamic shared memory for a warp
 
-	warps = Threads / gpu.WarpSize
+	stage = (2*2 + 1) * gpu.WarpSize // vectors of 16 bytes: for each span and row, and for x
 )
 
 // Float lists the types of x, y and the scales.
@@ -35,53 +38,88 @@ type (
 // Int4 has the arguments of quantized.Int4, of which it ignores those after group. cols and the columns of a
 // group are multiples of Span, and x begins at a multiple of 16 bytes.
 //
-//gpu:kernel block=256 minblocks=3 name=gemv_i4
+//gpu:kernel maxblock=512 minblocks=2 name=gemv_i4
 //gpu:instance f16_sm80 bf16_sm80
 func Int4[T Float](t gpu.Thread, y, a, scales, x uint64, rows, cols, group, logSplit uint32, weight uint64, eps float32, normed uint32, kind pack.Kind) {
-	parts := gpu.Shared[[warps][Rows]float32](t)
+	parts := gpu.Shared[[MostWarps][Rows]float32](t)
+	ring := gpu.DynamicShared[[4]uint32](t)[2*stage*t.Warp():]
 	first := t.BlockX() * Rows
 	lane, quad := t.Lane()/4, t.Lane()%4
-	steps := int32(cols / Span)
-	groupSteps := uint32(max(int32(group)*32/Span, 1))
-	groups := int(uint32(steps) / groupSteps)
-	vector := x + uint64(quad)*64
+	spans, warps := cols/Span, uint32(t.BlockDimX())/gpu.WarpSize
+	groupSpans := group * 32 / Span
+	if groupSpans == 0 {
+		return // a group is not shorter
+	}
 	var weights, factors [2]uint64 // the addresses of the two rows; rows after the last one are the last one
 	for r := range weights {
 		row := min(first+lane+8*r, int(rows)-1)
 		weights[r] = a + uint64(row)*uint64(cols/2) + uint64(quad)*16
-		factors[r] = scales + uint64(row*groups)*2
+		factors[r] = scales + uint64(row*int(spans/groupSpans))*2
 	}
 
-	// The weights are loaded two steps ahead.
-	var w, next [2][4]uint32
-	k := int32(t.Warp())
-	if k < steps {
-		w = load(weights, k)
+	// copied starts to copy the stage that begins at a span, and loads its scales.
+	g, rest := 2*uint32(t.Warp())/groupSpans, 2*uint32(t.Warp())%groupSpans // group of a span, and place in the group
+	copied := func(span, buffer uint32) (s [2][2]T) {
+		if span < spans {
+			second := span+1 < spans
+			for r := range uint32(2) {
+				for h := range uint32(2) {
+					gpu.CopyAsyncIf(t, &ring[buffer+(2*h+r)*gpu.WarpSize+uint32(t.Lane())], words(weights[r]+uint64(span+h)*(Span/2)), h == 0 || second)
+				}
+			}
+			gpu.CopyAsyncIf(t, &ring[buffer+4*gpu.WarpSize+place(uint32(t.Lane()))], words(x+uint64(span)*(2*Span)+uint64(t.Lane())*16), t.Lane() < 16 || second)
+			next := g
+			if second && rest+1 == groupSpans {
+				next++
+			}
+			for r := range factors {
+				s[0][r], s[1][r] = gpu.ViewAt[T](factors[r]+uint64(g)*2, 1).At(0), gpu.ViewAt[T](factors[r]+uint64(next)*2, 1).At(0)
+			}
+		}
+		t.CommitGroup()
+		return s
 	}
-	if k+warps < steps {
-		next = load(weights, k+warps)
-	}
+
 	// The compiler must not know that this is a constant: an instruction has room for only one.
 	zero := logSplit & (1 << 31)
+	stepGroups, stepRest := 2*warps/groupSpans, 2*warps%groupSpans
 	var sum [2]float32
-	for k < steps {
-		var c [4]float32
-		for i := range 4 {
-			// The columns of a pair in a register are four apart, as in the weights.
-			v := *words(vector + uint64(k)*(2*Span) + uint64(16*i))
-			p, q := pairs[T](w[0][i], zero), pairs[T](w[1][i], zero)
-			multiply[T](&c, p[0], q[0], p[1], q[1], gpu.BytePermute(v[0], v[2], 0x5410), gpu.BytePermute(v[0], v[2], 0x7632))
-			multiply[T](&c, p[2], q[2], p[3], q[3], gpu.BytePermute(v[1], v[3], 0x5410), gpu.BytePermute(v[1], v[3], 0x7632))
+	var s [2][2]T // the scales of the stage before
+	span, buffer := 2*uint32(t.Warp()), uint32(0)
+	for first := true; ; first = false {
+		next := copied(span, buffer)
+		buffer ^= stage
+		if !first {
+			t.WaitGroup(1)
+			t.SyncWarp()
+			//gpu:unroll 1
+			for h := range uint32(2) {
+				var c [4]float32
+				mine := ring[buffer+2*gpu.WarpSize*h+uint32(t.Lane()):]
+				p0, p1 := mine[0], mine[gpu.WarpSize]
+				for i := range uint32(4) {
+					// The columns of a pair in a register are four apart, as in the weights.
+					v := ring[buffer+4*gpu.WarpSize+place(16*h+4*uint32(quad)+i)]
+					p, q := pairs[T](p0[i], zero), pairs[T](p1[i], zero)
+					multiply[T](&c, p[0], q[0], p[1], q[1], gpu.BytePermute(v[0], v[2], 0x5410), gpu.BytePermute(v[0], v[2], 0x7632))
+					multiply[T](&c, p[2], q[2], p[3], q[3], gpu.BytePermute(v[1], v[3], 0x5410), gpu.BytePermute(v[1], v[3], 0x7632))
+				}
+				for r := range sum {
+					sum[r] += toFloat32(s[0][r]) * c[2*r]
+				}
+				s[0] = s[1]
+			}
+			t.SyncWarp()
 		}
-		w = next
-		if ahead := k + 2*warps; ahead < steps {
-			next = load(weights, ahead)
+		if span >= spans {
+			break
 		}
-		g := uint32(k) / groupSteps
-		for r := range sum {
-			sum[r] += toFloat32(gpu.ViewAt[T](factors[r]+uint64(g)*2, 1).At(0)) * c[2*r]
+		s = next
+		span += 2 * warps
+		g, rest = g+stepGroups, rest+stepRest
+		if rest >= groupSpans {
+			g, rest = g+1, rest-groupSpans
 		}
-		k += warps
 	}
 	if quad == 0 {
 		parts[t.Warp()][lane], parts[t.Warp()][lane+8] = sum[0], sum[1]
@@ -89,20 +127,16 @@ func Int4[T Float](t gpu.Thread, y, a, scales, x uint64, rows, cols, group, logS
 	t.Sync()
 	if i := t.ThreadX(); i < Rows && first+i < int(rows) {
 		var s float32
-		for p := range parts {
+		//gpu:unroll 4
+		for p := range warps {
 			s += parts[p][i]
 		}
 		gpu.ViewAt[T](y, int(rows)).Set(first+i, fromFloat32[T](s))
 	}
 }
 
-// load loads what a lane needs for a step.
-func load(weights [2]uint64, step int32) (w [2][4]uint32) {
-	for r := range w {
-		w[r] = *words(weights[r] + uint64(step)*(Span/2))
-	}
-	return w
-}
+// place returns where vector i of x is, so that the lanes of a quad read from different banks.
+func place(i uint32) uint32 { return i ^ i>>3&1 }
 
 // words returns the 16 bytes at an address.
 func words(at uint64) *[4]uint32 { return (*[4]uint32)(gpu.ViewAt[uint32](at, 4).Slice()) }
