@@ -208,7 +208,7 @@ func (p *pass[K]) sortTile(t gpu.Thread, items int) {
 	mine := table[t.Warp()*Digits:][:Digits]
 	for j := range items {
 		d := digit[K](x.low[j], x.high[j], shift)
-		x.at[j] = rank(t, mine, d) | d<<16
+		x.at[j] = rank(t, mine, d) + d<<16
 	}
 	t.Sync()
 	count, before := digitStarts(t, table, starts, p.head[mostPasses+int(p.pass)*Digits:], p.states, number)
@@ -229,7 +229,7 @@ func (p *pass[K]) sortTile(t gpu.Thread, items int) {
 	for j := range int32(items) {
 		i := j*Threads + int32(tid)
 		x.to[j] = starts[digit[K](x.low[j], x.high[j], shift)] + uint32(i)
-		if full || i < x.n {
+		if i < x.n {
 			p.keysOut[x.to[j]] = flipBack(whole[K](x.low[j], x.high[j]), p.negative, p.all)
 		}
 	}

@@ -10,14 +10,9 @@ import (
 // counters of the warp. All lanes of the warp call it.
 func rank(t gpu.Thread, counts []uint32, d uint32) uint32 {
 	same := gpu.FullMask // lanes with the same digit
-	for i := range Bits {
-		set := d&(1<<i) != 0
-		v := gpu.Ballot(t, set)
-		other := ^v
-		if set {
-			other = v
-		}
-		same &= other
+	for i := 0; i < Bits; i += 2 {
+		// 0x80 is the and of three words. Ptxas does not combine two separate ands.
+		same = gpu.Lop3(same, lanesLike(t, d, i), lanesLike(t, d, i+1), 0x80)
 	}
 	r := counts[d] + uint32(bits.OnesCount32(same&(1<<t.Lane()-1)))
 	t.SyncWarp() // all lanes have read the counters
@@ -26,6 +21,16 @@ func rank(t gpu.Thread, counts []uint32, d uint32) uint32 {
 	}
 	t.SyncWarp()
 	return r
+}
+
+// lanesLike returns the lanes whose digits have the same bit i.
+func lanesLike(t gpu.Thread, d uint32, i int) uint32 {
+	set := d&(1<<i) != 0
+	lanes := gpu.Ballot(t, set)
+	if set {
+		return lanes
+	}
+	return ^lanes
 }
 
 // A state of a digit in a tile: a count in the low 30 bits, and what it counts.
@@ -76,10 +81,9 @@ func digitStarts(t gpu.Thread, table *[warps * Digits]uint32, starts *[Digits]ui
 			before += counts[w]
 		}
 		if tile == 0 {
-			for w := range parts[1] {
-				if w < t.Warp() {
-					smaller += parts[1][w]
-				}
+			//gpu:unroll 1
+			for w := range t.Warp() {
+				smaller += parts[1][w]
 			}
 			gpu.AtomicStore(&states[d], smaller+count|all)
 		}
