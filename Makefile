@@ -8,7 +8,7 @@ GO       ?= go
 # downloads them with the library. What runs the tests of the main module runs these too.
 # GRAPH_TESTS are the tests of ./graph/..., which run on more systems than the others.
 GRAPH_TESTS := graph/internal/verify
-TESTS    := $(GRAPH_TESTS) ptx/kernels/internal/kernelstest
+TESTS    := $(GRAPH_TESTS) ptx/go2ptx/internal/verify ptx/kernels/internal/kernelstest
 MODULES  := tools bench internal/verify ptx/cmd/go2ptxvet $(TESTS)
 BUILD    := build
 NVIDIA   ?= $(BUILD)/nvidia
@@ -243,7 +243,7 @@ test-wasm:
 # Everything that reads bytes of strangers, for FUZZTIME each. The minimiser would
 # take most of the time where an input is large.
 FUZZTIME ?= 30s
-FUZZ     := ./ptx/go2ptx:FuzzCompile ./ptx:FuzzParse ./ptx:FuzzSignatures ./ptx:FuzzRoundTrip ./ptx:FuzzInspect ./driver/image:FuzzImage ./driver/image:FuzzLZ4 ./internal/zstd:FuzzDecode ./ptx/ptx2go/internal/gen:FuzzSources ./examples/internal/safetensors:FuzzSafetensors ./driver/emulator/internal/hostile:FuzzModule ./driver/emulator/internal/hostile:FuzzBinary ./ptx/nvrtc:FuzzEntry ./loader:FuzzEnvironment
+FUZZ     := ./ptx/go2ptx/internal/verify/fuzztest:FuzzCompile ./ptx:FuzzParse ./ptx:FuzzSignatures ./ptx:FuzzRoundTrip ./ptx:FuzzInspect ./driver/image:FuzzImage ./driver/image:FuzzLZ4 ./internal/zstd:FuzzDecode ./ptx/ptx2go/internal/gen:FuzzSources ./examples/internal/safetensors:FuzzSafetensors ./driver/emulator/internal/hostile:FuzzModule ./driver/emulator/internal/hostile:FuzzBinary ./ptx/nvrtc:FuzzEntry ./loader:FuzzEnvironment
 
 fuzz:
 	set -e; for f in $(FUZZ); do echo "fuzz: $$f"; \

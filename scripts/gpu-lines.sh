@@ -4,7 +4,7 @@
 #
 #     scripts/gpu-lines.sh              builds the test binary with Go
 #     scripts/gpu-lines.sh BINARY       uses BINARY, from
-#                                       CGO_ENABLED=0 go test -c -o BINARY ./ptx/go2ptx/internal/faulttest
+#                                       CGO_ENABLED=0 go test -C ptx/go2ptx/internal/verify -c -o $PWD/BINARY ./faulttest
 #
 # Each part ends in a line PASS, FAIL or NOT RUN. The exit status is 0 if none failed. $OUT, or
 # ./gpu-lines, receives what the tools print.
@@ -16,7 +16,7 @@ binary=$out/faulttest.test
 if [ $# -gt 0 ]; then
 	cp "$1" "$binary" || exit 2
 else
-	(cd "$(dirname "$0")/.." && CGO_ENABLED=0 go test -c -o "$binary" ./ptx/go2ptx/internal/faulttest) || exit 2
+	(cd "$(dirname "$0")/../ptx/go2ptx/internal/verify" && CGO_ENABLED=0 go test -c -o "$binary" ./faulttest) || exit 2
 fi
 PATH=$PATH:/usr/local/cuda/bin
 failed=0

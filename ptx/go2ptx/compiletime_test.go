@@ -1,14 +1,16 @@
 package go2ptx
 
 import (
-	"fmt"
+	"bytes"
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
-	"github.com/purecuda/cuda/ptx/go2ptx/internal/randgo"
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/source"
 )
 
@@ -54,13 +56,21 @@ func written(tb testing.TB) []one {
 	return list
 }
 
-// random returns n random kernels, each in its own package.
+// random returns n random kernels, each in its own package. The generator is in another module.
 func random(tb testing.TB, n int) []one {
 	tb.Helper()
+	cmd := exec.Command("go", "run", "./randgo/print", strconv.Itoa(n))
+	cmd.Dir = "internal/verify"
+	out, err := cmd.Output()
+	if errors.Is(err, exec.ErrNotFound) {
+		tb.Skip(err)
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
 	var list []one
-	for i := range n {
-		k := randgo.New(fmt.Sprintf("k%d", i), uint64(i))
-		list = append(list, kernelsOf(tb, "random", File{"random.go", []byte(randgo.File("random", []*randgo.Kernel{k}))})...)
+	for text := range bytes.SplitSeq(bytes.TrimSuffix(out, []byte{0}), []byte{0}) {
+		list = append(list, kernelsOf(tb, "random", File{"random.go", text})...)
 	}
 	return list
 }

@@ -23,9 +23,6 @@ type compiled struct {
 	remarks []Remark
 }
 
-// verify makes compile verify the intermediate representation after each pass. Tests set it.
-var verify = false
-
 // Passes returns the names of the optimization passes in the order of their first run.
 func Passes() []string { return opt.Passes() }
 
@@ -49,7 +46,7 @@ func compile(p *source.Program, cfg Config) (*compiled, error) {
 	if err := errs.Err(); err != nil {
 		return nil, err
 	}
-	if verify {
+	if ir.VerifyPasses {
 		if err := m.Verify(); err != nil {
 			return nil, fmt.Errorf("go2ptx: the compiler failed: %w", err)
 		}
@@ -57,7 +54,7 @@ func compile(p *source.Program, cfg Config) (*compiled, error) {
 	if err := partialBarriers(m); err != nil {
 		return nil, err
 	}
-	if err := opt.Module(m, opt.Options{Off: off, Verify: verify}); err != nil {
+	if err := opt.Module(m, opt.Options{Off: off, Verify: ir.VerifyPasses}); err != nil {
 		return nil, fmt.Errorf("go2ptx: the compiler failed: %w", err)
 	}
 	lines := emit.NoLines

@@ -12,7 +12,7 @@ import (
 
 // maxZip is the largest allowed size in bytes of the zip that "go get" downloads for the module. The
 // kernel compiler and its tests take 0.75 MB of it, and the PTX of the ready-made kernels 0.3 MB.
-const maxZip = 3_800_000
+const maxZip = 3_600_000
 
 // size prints the size of the module's zip and its largest folders, and returns an error if the zip
 // is larger than maxZip.

@@ -2,6 +2,10 @@ package ir
 
 import "fmt"
 
+// VerifyPasses makes package go2ptx verify modules after lowering and after each pass. Tests set it
+// before they compile anything.
+var VerifyPasses = false
+
 // Verify checks that every function is well-formed.
 func (m *Module) Verify() error {
 	for _, f := range m.Funcs {
