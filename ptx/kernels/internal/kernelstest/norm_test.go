@@ -137,6 +137,38 @@ func TestLayerNormOfRowsFarFromZero(t *testing.T) {
 	})
 }
 
+// A layer norm guesses the mean from elements in the middle of a row, or from the first of a short row. In
+// some rows here, the guess is wrong by many standard deviations. Teams of a warp with other rows then repeat
+// their sums with them.
+func TestLayerNormOfRowsWithAWrongGuess(t *testing.T) {
+	each(t, func(k *kit) {
+		for _, l := range []layout{{50, 5, 0, 0}, {50, 64, 0, 0}, {50, 63, 1, 0}, {50, 200, 0, 3}, {7, 4096, 0, 0}, {5, 17411, 3, 1}} {
+			v := random(l.rows*l.cols, 12)
+			for r := 1; r < l.rows; r += 3 {
+				row := v[r*l.cols : (r+1)*l.cols]
+				row[0] = 3000
+				for i := max(l.cols/2-16, 0); i < min(l.cols/2+16, l.cols); i++ {
+					row[i] = 3000 + float64(i%2)
+				}
+			}
+			s := sheetOf[float32](k, l, v)
+			(&normed[float32]{s: s}).layer(k)
+			s.close()
+			for r := 1; r < l.rows; r += 3 { // almost all elements are far from the guess
+				row := v[r*l.cols : (r+1)*l.cols]
+				for i := range row {
+					if i != 0 && (i < l.cols/2-16 || i >= l.cols/2+16) {
+						row[i] = row[i]/1000 - 7000
+					}
+				}
+			}
+			s = sheetOf[float32](k, l, v)
+			(&normed[float32]{s: s}).layer(k)
+			s.close()
+		}
+	})
+}
+
 func TestNormsThatCannotBeAreRefused(t *testing.T) {
 	each(t, func(k *kit) {
 		b := alloc[float32](k, 110)

@@ -8,21 +8,24 @@ import "github.com/purecuda/cuda/ptx/gpu"
 // warp access the same bank at a time.
 type twice[T Float, M Team] struct {
 	span
-	team  M
-	half  Half
-	row   uint64
-	limit uint64 // address of the end of the matrix
-	safe  int    // number of the team's packs that are loaded as a whole
-	room  []uint32
-	slot  int  // index in room of the thread's first pack
-	turn  int  // number of words of room for a turn
-	keep  bool // whether room is large enough
-	kept  bool // whether the packs are in room
-	end   int  // number of the pack after those that the thread has read in the first pass
-	after int  // index in room of that pack
+	team   M
+	half   Half
+	row    uint64
+	limit  uint64 // address of the end of the matrix
+	safe   int    // number of the team's packs that are loaded as a whole
+	room   []uint32
+	slot   int  // index in room of the thread's first pack
+	turn   int  // number of words of room for a turn
+	keep   bool // whether room is large enough
+	copied bool // whether the packs that are loaded as a whole are in room
+	kept   bool // whether all packs are in room
+	end    int  // number of the pack after those that the thread has read in the first pass
+	after  int  // index in room of that pack
 }
 
-// twiceOf returns a row of n elements. The matrix ends at address limit.
+// twiceOf returns a row of n elements. The matrix ends at address limit. If the device can, twiceOf copies
+// all packs of the thread: registers have room for few loads, and a multiprocessor must have many more in
+// flight.
 func twiceOf[T Float, M Team](t gpu.Thread, team M, half Half, row uint64, n int, limit uint64) *twice[T, M] {
 	r := &twice[T, M]{span: spanOf[T](row, n), team: team, half: half, row: row, limit: limit}
 	team.share(&r.span)
@@ -34,31 +37,29 @@ func twiceOf[T Float, M Team](t gpu.Thread, team M, half Half, row uint64, n int
 	r.turn = t.BlockDimX() * t.BlockDimY() * 4
 	r.slot = (t.ThreadY()*t.BlockDimX() + t.ThreadX()) * 4
 	r.keep = r.packs*t.BlockDimY()*4 <= len(r.room)
+	r.copied = r.keep && team.copies(func(t gpu.Thread) {
+		slot := r.slot
+		for k := team.rank(); k < r.safe; k += team.size() {
+			asIs()
+			gpu.CopyAsync(t, (*pack)(r.room[slot:]), words(r.at(k)))
+			slot += r.turn
+		}
+	})
 	return r
 }
 
 // at returns the address of a pack.
 func (r *twice[T, M]) at(k int) uint64 { return r.first + uint64(k)*16 }
 
-// forth calls the function do for each pack of the calling thread. If the device can, it first copies all
-// packs of the thread: registers have room for few loads, and a multiprocessor must have many more in
-// flight. Otherwise, it loads several packs before it uses the first. A copy between variables would wait
-// for each load.
+// forth calls the function do for each pack of the calling thread. What was not copied is loaded in several
+// loads before the first is used. A copy between variables would wait for each load.
 func (r *twice[T, M]) forth(do func(w *pack, own only)) {
 	rank, size := r.team.rank(), r.team.size()
-	ready := r.kept || r.keep && r.team.copies(func(t gpu.Thread) {
-		slot := r.slot
-		for k := rank; k < r.safe; k += size {
-			asIs()
-			gpu.CopyAsync(t, (*pack)(r.room[slot:]), words(r.at(k)))
-			slot += r.turn
-		}
-	})
 	slot, k := r.slot, rank
 	for k < r.packs {
 		asIs()
 		var w, second, third, fourth pack
-		copied := ready && (k < r.safe || r.kept)
+		copied := r.kept || r.copied && k < r.safe
 		switch {
 		case copied:
 			w = *(*pack)(r.room[slot:])

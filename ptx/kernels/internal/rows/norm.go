@@ -58,8 +58,15 @@ func LayerNormInClusters[T Float](t gpu.Thread, dst, src, weight, bias, rows, co
 // exchange, and loses little if the number is at most twice the standard deviation from the mean. If it is
 // further away, the sums are repeated with the mean.
 func layer[T Float, M Team](t gpu.Thread, team M, dst, src, weight, bias uint64, n int, end uint64, cols int, eps float32, half Half) {
-	near := guess[T](half, src, n)
+	sample := sampleOf[T](src, n)
 	r := twiceOf[T](t, team, half, src, n, end)
+	// The sample is used after the copies of the row, which were started after its load.
+	v := floats[T](half, &sample)
+	near := v[0]
+	for i := 1; i < perPack[T](); i++ {
+		near += v[i]
+	}
+	near *= 1 / float32(perPack[T]())
 	var mean, variance float32
 	for again := false; ; again = true {
 		var sums pair
@@ -88,23 +95,21 @@ func layer[T Float, M Team](t gpu.Thread, team M, dst, src, weight, bias uint64,
 	finish(r, dst, weight, bias, mean, gpu.ApproxRsqrt(variance+eps))
 }
 
-// guess returns a number that is likely to be near the mean of a row: the mean of a pack in the middle of
-// it, or the first element of a short row.
-func guess[T Float](half Half, row uint64, n int) float32 {
-	p := spanOf[T](row, n)
-	switch {
-	case p.packs > 2:
-		w := *words(p.first + uint64(p.packs)/2*16)
-		v := floats[T](half, &w)
-		sum := v[0]
-		for i := 1; i < perPack[T](); i++ {
-			sum += v[i]
-		}
-		return sum * (1 / float32(perPack[T]()))
-	case n > 0:
-		return floatOf[T](half, row)
+// sampleOf returns a pack whose mean is likely to be near the mean of a row: one from the middle of it. In a
+// short row, it repeats the first element.
+func sampleOf[T Float](row uint64, n int) (w pack) {
+	if p := spanOf[T](row, n); p.packs > 2 {
+		return *words(p.first + uint64(p.packs)/2*16)
 	}
-	return 0
+	if n > 0 {
+		if Size[T]() == 4 {
+			w[0] = *value[uint32](row)
+		} else {
+			w[0] = uint32(*value[uint16](row)) * 0x10001
+		}
+		w = pack{w[0], w[0], w[0], w[0]}
+	}
+	return w
 }
 
 // added returns the sum of the values of a team.

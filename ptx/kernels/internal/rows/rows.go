@@ -167,6 +167,9 @@ func asIs() {
 // words returns the pack at an address.
 func words(at uint64) *pack { return (*pack)(gpu.ViewAt[uint32](at, 4).Slice()) }
 
+// twoWords returns the 8 bytes at an address, a multiple of 8.
+func twoWords(at uint64) *[2]uint32 { return (*[2]uint32)(gpu.ViewAt[uint32](at, 2).Slice()) }
+
 // value returns the element at an address.
 func value[T any](at uint64) *T { return gpu.ViewAt[T](at, 1).Ptr(0) }
 
@@ -319,11 +322,11 @@ func storePart[T Float](at uint64, w *pack, own only) {
 		i += 2
 	}
 	if i&4 != 0 && i+4 <= to {
-		*value[[2]uint32](at + 8) = [2]uint32{w[2], w[3]}
+		*twoWords(at + 8) = [2]uint32{w[2], w[3]}
 		i += 4
 	}
 	if i+4 <= to {
-		*value[[2]uint32](at) = [2]uint32{w[0], w[1]}
+		*twoWords(at) = [2]uint32{w[0], w[1]}
 		i += 4
 	}
 	if i+2 <= to {
