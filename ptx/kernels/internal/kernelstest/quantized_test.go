@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/emulator"
+	"github.com/purecuda/cuda/internal/gputest"
 	"github.com/purecuda/cuda/ptx/kernels"
 	"github.com/purecuda/cuda/ptx/num"
 )
@@ -19,10 +21,17 @@ func TestGemvQuantized(t *testing.T) {
 	})
 }
 
+// With a seed, the emulator delays asynchronous copies until the kernel waits for them.
+func TestQuantizedMatricesThatAreCopiedLate(t *testing.T) {
+	gputest.OnEmulator(t, emulator.Config{ComputeCapability: [2]int{8, 0}, Seed: 1}, func(t *testing.T, ctx *driver.Context) {
+		quantizedVectors(newKit(t, ctx), num.ToF16, kernels.F16.Float32, 1e-3)
+	})
+}
+
 // quantizedVectors allows an error relative to the sum of the absolute values of the products.
 func quantizedVectors[T kernels.NetFloat](k *kit, to func(float32) T, from func(T) float32, tolerance float64) {
 	k.Helper()
-	for _, shape := range [][3]int{{0, 32, 32}, {1, 0, 0}, {1, 32, 0}, {5, 96, 32}, {3, 4096, 128}, {33, 1056, 0}, {2, 9216, 1024}, {7, 2048, 64}, {37, 1280, 128}, {16, 128, 0}, {31, 2304, 384}, {9, 1152, 384}, {20, 1408, 0}, {18, 4480, 640}} {
+	for _, shape := range [][3]int{{0, 32, 32}, {1, 0, 0}, {1, 32, 0}, {5, 96, 32}, {3, 4096, 128}, {33, 1056, 0}, {2, 9216, 1024}, {7, 2048, 64}, {37, 1280, 128}, {16, 128, 0}, {31, 2304, 384}, {9, 1152, 384}, {20, 1408, 0}, {18, 9600, 384}} {
 		for _, bits := range []int{4, 8} {
 			rows, cols, group := shape[0], shape[1], shape[2]
 			if group == 0 {
