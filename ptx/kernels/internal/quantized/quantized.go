@@ -22,6 +22,7 @@ const (
 	Span    = Chunk * gpu.WarpSize
 	tile    = 4 * Span
 	padded  = Chunk + 4 // floats for a chunk of x: so that lanes read different banks
+	stride  = Threads / Chunk * padded
 )
 
 // Int8 computes y = a*x. An element of a is a signed integer of 8 bits, times the scale of its group of
@@ -67,9 +68,9 @@ func multiply(t gpu.Thread, dst, a, scales, src uint64, rows, cols, group, logSp
 	}
 	load := func(column int) (w [Rows][2][4]uint32) {
 		for r := range Rows {
-			w[r][0] = *(*[4]uint32)(weights[start[r]+column*bits/32:])
+			w[r][0] = *(*[4]uint32)(weights[start[r]+int(uint32(column)/uint32(32/bits)):])
 			if bits == 8 {
-				w[r][1] = *(*[4]uint32)(weights[start[r]+column*bits/32+4:])
+				w[r][1] = *(*[4]uint32)(weights[start[r]+int(uint32(column)/uint32(32/bits))+4:])
 			}
 		}
 		return w
@@ -85,24 +86,27 @@ func multiply(t gpu.Thread, dst, a, scales, src uint64, rows, cols, group, logSp
 			w = load(column)
 		}
 		t.Sync()
-		v := loadTile(src, begin+t.ThreadX(), int(cols), kind)
+		v := loadTile(src, uint32(begin+t.ThreadX()), cols, kind)
 		factor := float32(1)
 		if bits == 4 {
 			// An integer is taken from its place in a word, and so is 16, 256 or 4096 times too large.
 			factor = math.Float32frombits(uint32(127-t.ThreadX()%4*4) << 23)
 		}
+		mine := x[t.ThreadX()/Chunk*padded+t.ThreadX()%Chunk:]
 		for i := range v {
-			at := i*Threads + t.ThreadX()
-			x[at/Chunk*padded+at%Chunk] = factor * v[i]
+			mine[i*stride] = factor * v[i]
 		}
 		if by.on != 0 {
 			//gpu:unroll 1
 			for i := range v {
-				at := i*Threads + t.ThreadX()
-				f := &x[at/Chunk*padded+at%Chunk]
+				at := begin + i*Threads + t.ThreadX()
+				if at >= int(cols) {
+					break
+				}
+				f := &mine[i*stride]
 				sum[Rows] += *f * *f / (factor * factor)
-				if by.weight != 0 && begin+at < int(cols) {
-					*f *= element(by.weight, int(cols), begin+at, kind)
+				if by.weight != 0 {
+					*f *= element(by.weight, int(cols), at, kind)
 				}
 			}
 		}
@@ -143,8 +147,9 @@ func multiply(t gpu.Thread, dst, a, scales, src uint64, rows, cols, group, logSp
 			w = next
 		}
 	}
-	for r := range sum {
-		for d := gpu.WarpSize / 2; d > 0; d /= 2 {
+	//gpu:unroll 1
+	for d := gpu.WarpSize / 2; d > 0; d /= 2 {
+		for r := range sum {
 			sum[r] += gpu.ShuffleXor(t, sum[r], d)
 		}
 	}
@@ -200,23 +205,19 @@ func dot8(sum float32, w uint32, x [4]float32) float32 {
 	return sum + (math.Float32frombits(gpu.BytePermute(w, two23Bits, 0x7653))-(two23+128))*x[3]
 }
 
-// loadTile loads the thread's elements of a tile of x. After the last column, they are 0.
-func loadTile(src uint64, first, cols int, kind pack.Kind) (v [tile / Threads]float32) {
+// loadTile loads the thread's elements of a tile of x. After the last column, they are the last element.
+func loadTile(src uint64, first, cols uint32, kind pack.Kind) (v [tile / Threads]float32) {
 	if kind == pack.F32 {
-		x := gpu.ViewAt[float32](src, cols).Slice()[min(first, cols):]
+		x := gpu.ViewAt[float32](src, int(cols)).Slice()
 		for i := range v {
-			if at := i * Threads; at < len(x) {
-				v[i] = x[at]
-			}
+			v[i] = x[min(first+uint32(i*Threads), cols-1)]
 		}
 		return v
 	}
 	var bits [tile / Threads]uint16
-	x := gpu.ViewAt[uint16](src, cols).Slice()[min(first, cols):]
+	x := gpu.ViewAt[uint16](src, int(cols)).Slice()
 	for i := range v {
-		if at := i * Threads; at < len(x) {
-			bits[i] = x[at]
-		}
+		bits[i] = x[min(first+uint32(i*Threads), cols-1)]
 	}
 	if kind == pack.F16 {
 		for i := range v {
