@@ -2,7 +2,7 @@
 // tensor cores for bfloat16, sm_80 and later.
 //
 // A warp multiplies 16 rows by 16 columns at a time with mma.sync, although it needs one of the eight columns
-// of the result. Tensor cores have time to spare, and a lane needs 2.6 instructions for a weight. Without tensor
+// of the result. Tensor cores have time to spare, and a lane needs 2.4 instructions for a weight. Without tensor
 // cores, it needs 4.1, which is too much to keep up with the memory.
 package quantizedsm80
 
@@ -97,9 +97,15 @@ func Int4[T Float](t gpu.Thread, y, a, scales, x uint64, rows, cols, group, logS
 				var c [4]float32
 				mine := ring[buffer+2*gpu.WarpSize*h+uint32(t.Lane()):]
 				p0, p1 := mine[0], mine[gpu.WarpSize]
+				vector := ring[buffer+4*gpu.WarpSize+16*h+4*uint32(quad):]
+				swapped := uint32(quad) / 2
+				even, odd := vector[swapped:], vector[1-swapped:]
 				for i := range uint32(4) {
 					// The columns of a pair in a register are four apart, as in the weights.
-					v := ring[buffer+4*gpu.WarpSize+place(16*h+4*uint32(quad)+i)]
+					v := even[i&2]
+					if i%2 != 0 {
+						v = odd[i&2]
+					}
 					p, q := pairs[T](p0[i], zero), pairs[T](p1[i], zero)
 					multiply[T](&c, p[0], q[0], p[1], q[1], gpu.BytePermute(v[0], v[2], 0x5410), gpu.BytePermute(v[0], v[2], 0x7632))
 					multiply[T](&c, p[2], q[2], p[3], q[3], gpu.BytePermute(v[1], v[3], 0x5410), gpu.BytePermute(v[1], v[3], 0x7632))
@@ -135,7 +141,8 @@ func Int4[T Float](t gpu.Thread, y, a, scales, x uint64, rows, cols, group, logS
 	}
 }
 
-// place returns where vector i of x is, so that the lanes of a quad read from different banks.
+// place returns where vector i of x is. Half of the pairs are swapped, so that the lanes of a quad read from
+// different banks.
 func place(i uint32) uint32 { return i ^ i>>3&1 }
 
 // words returns the 16 bytes at an address.
@@ -145,39 +152,38 @@ func words(at uint64) *[4]uint32 { return (*[4]uint32)(gpu.ViewAt[uint32](at, 4)
 func pairs[T Float](w, zero uint32) (p [4]uint32) {
 	if isBF16[T]() {
 		// The bits of an element are the last ones of a number between 128 and 143.
+		var one, minus136 uint32
+		gpu.PurePTX("mov.b32 %0, 0x3f803f80;", gpu.Out(&one))
+		gpu.PurePTX("mov.b32 %0, 0xc308c308;", gpu.Out(&minus136))
 		for i := range p {
-			p[i] = add[T](w>>(4*i)&0x000f000f|(zero|0x43004300), 0x3f803f80, 0xc308c308) // 1 and -136
+			gpu.PurePTX("fma.rn.bf16x2 %0, %1, %2, %3;", gpu.Out(&p[i]), gpu.In(w>>(4*i)&0x000f000f|(zero|0x43004300)), gpu.In(one), gpu.In(minus136))
 		}
 		return p
 	}
 	// The bits are the last ones of a number between 1024 and 1039, or, for every other element, of one that is
 	// 16 times farther from 1024.
+	var minus1032, sixteenth, minus72 uint32
+	gpu.PurePTX("mov.b32 %0, 0xe408e408;", gpu.Out(&minus1032))
+	gpu.PurePTX("mov.b32 %0, 0x2c002c00;", gpu.Out(&sixteenth))
+	gpu.PurePTX("mov.b32 %0, 0xd480d480;", gpu.Out(&minus72))
 	for i := range 2 {
-		p[2*i] = add[T](w>>(8*i)&0x000f000f|(zero|0x64006400), 0x3c003c00, 0xe408e408)   // 1 and -1032
-		p[2*i+1] = add[T](w>>(8*i)&0x00f000f0|(zero|0x64006400), 0x2c002c00, 0xd480d480) // 1/16 and -72
+		gpu.PurePTX("add.rn.f16x2 %0, %1, %2;", gpu.Out(&p[2*i]), gpu.In(w>>(8*i)&0x000f000f|(zero|0x64006400)), gpu.In(minus1032))
+		gpu.PurePTX("fma.rn.f16x2 %0, %1, %2, %3;", gpu.Out(&p[2*i+1]), gpu.In(w>>(8*i)&0x00f000f0|(zero|0x64006400)), gpu.In(sixteenth), gpu.In(minus72))
 	}
 	return p
 }
 
-// add returns x*y + z for two elements. y and z may be constants, for which the instruction has no room.
-func add[T Float](x, y, z uint32) (s uint32) {
-	if isBF16[T]() {
-		gpu.PurePTX("{ .reg .b32 y, z; mov.b32 y, %2; mov.b32 z, %3; fma.rn.bf16x2 %0, %1, y, z; }", gpu.Out(&s), gpu.In(x), gpu.In(y), gpu.In(z))
-	} else {
-		gpu.PurePTX("{ .reg .b32 y, z; mov.b32 y, %2; mov.b32 z, %3; fma.rn.f16x2 %0, %1, y, z; }", gpu.Out(&s), gpu.In(x), gpu.In(y), gpu.In(z))
-	}
-	return s
-}
-
 // multiply adds the product of two matrices, of 16 by 16 and 16 by 8 elements, to c.
 func multiply[T Float](c *[4]float32, a0, a1, a2, a3, b0, b1 uint32) {
+	var d [4]float32
 	if isBF16[T]() {
-		gpu.PTX("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};",
-			gpu.InOut(&c[0]), gpu.InOut(&c[1]), gpu.InOut(&c[2]), gpu.InOut(&c[3]), gpu.In(a0), gpu.In(a1), gpu.In(a2), gpu.In(a3), gpu.In(b0), gpu.In(b1))
+		gpu.PTX("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};",
+			gpu.Out(&d[0]), gpu.Out(&d[1]), gpu.Out(&d[2]), gpu.Out(&d[3]), gpu.In(a0), gpu.In(a1), gpu.In(a2), gpu.In(a3), gpu.In(b0), gpu.In(b1), gpu.In(c[0]), gpu.In(c[1]), gpu.In(c[2]), gpu.In(c[3]))
 	} else {
-		gpu.PTX("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};",
-			gpu.InOut(&c[0]), gpu.InOut(&c[1]), gpu.InOut(&c[2]), gpu.InOut(&c[3]), gpu.In(a0), gpu.In(a1), gpu.In(a2), gpu.In(a3), gpu.In(b0), gpu.In(b1))
+		gpu.PTX("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};",
+			gpu.Out(&d[0]), gpu.Out(&d[1]), gpu.Out(&d[2]), gpu.Out(&d[3]), gpu.In(a0), gpu.In(a1), gpu.In(a2), gpu.In(a3), gpu.In(b0), gpu.In(b1), gpu.In(c[0]), gpu.In(c[1]), gpu.In(c[2]), gpu.In(c[3]))
 	}
+	*c = d
 }
 
 func isBF16[T Float]() bool {
