@@ -8,7 +8,7 @@ GO       ?= go
 # downloads them with the library. What runs the tests of the main module runs these too.
 # GRAPH_TESTS are the tests of ./graph/..., which run on more systems than the others.
 GRAPH_TESTS := graph/internal/verify
-TESTS    := $(GRAPH_TESTS) ptx/go2ptx/internal/verify ptx/kernels/internal/kernelstest
+TESTS    := $(GRAPH_TESTS) internal/checks ptx/go2ptx/internal/verify ptx/kernels/internal/kernelstest ptx/ptx2go/internal/example
 MODULES  := tools bench internal/verify ptx/cmd/go2ptxvet $(TESTS)
 BUILD    := build
 NVIDIA   ?= $(BUILD)/nvidia
@@ -201,7 +201,7 @@ ptx-oracle:
 # Real driver libraries, ptxas, NVRTC and the toolkit's stub, none of which needs a GPU.
 test-nvidia:
 	scripts/nvidia-parts.sh $(NVIDIA)
-	PURECUDA_NVIDIA_PARTS=$(abspath $(NVIDIA)) $(GO) test -tags nvidia -count=1 -v -run '^TestNVIDIA' ./internal/nvidiatest
+	PURECUDA_NVIDIA_PARTS=$(abspath $(NVIDIA)) $(GO) test -C internal/checks -tags nvidia -count=1 -v -run '^TestNVIDIA' ./nvidiatest
 
 # What may depend on the system or the processor: how libraries are called, the objects on
 # top of that, the emulator with its arithmetic, number types, decompression. What is left

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Compiles a stand-in for the driver's library with C compilers of several
-# platforms and runs internal/calltest with it: eleven arguments, structs by
-# value, floats, callbacks; and a program that waits for callbacks alone.
+# platforms and runs internal/checks/calltest with it: eleven arguments, structs
+# by value, floats, callbacks; and a program that waits for callbacks alone.
 #
 # usage: scripts/calls.sh [PLATFORM ...]      amd64 syscall cgo arm64 windows
 #
@@ -17,7 +17,7 @@ mkdir -p "$build"
 
 library() { # library COMPILER FILE [FLAG ...]
 	command -v "$1" >/dev/null || { echo "calls.sh: $1 is not installed" >&2; exit 2; }
-	"$1" -shared -O1 -Wall -o "$build/$2" internal/calltest/testdata/driver.c "${@:3}"
+	"$1" -shared -O1 -Wall -o "$build/$2" internal/checks/calltest/testdata/driver.c "${@:3}"
 	export PURECUDA_DRIVER=$build/$2
 }
 
@@ -40,6 +40,6 @@ for p in "${platforms[@]}"; do
 	cgo) env=(CGO_ENABLED=1) ;;
 	esac
 	echo "calls: $p"
-	env "${env[@]}" go test -count=1 -v -tags "$tags" "${exec[@]}" ./internal/calltest | grep -v '^=== RUN'
-	env "${env[@]}" go run -tags "$tags" "${exec[@]}" ./internal/calltest/testdata/waits
+	env "${env[@]}" go test -C internal/checks -count=1 -v -tags "$tags" "${exec[@]}" ./calltest | grep -v '^=== RUN'
+	env "${env[@]}" go run -C internal/checks -tags "$tags" "${exec[@]}" ./calltest/testdata/waits
 done

@@ -10,7 +10,7 @@ import (
 )
 
 // The output must report a result, or that NVRTC is not installed. The tests in
-// internal/nvidiatest run the example with NVRTC.
+// internal/checks/nvidiatest run the example with NVRTC.
 func TestExample(t *testing.T) {
 	t.Setenv(nvrtc.CacheVariable, gputest.TempDir(t))
 	c, err := nvrtc.Open()

@@ -20,7 +20,7 @@ import (
 const requireNVRTC = "PURECUDA_REQUIRE_NVRTC"
 
 // installed returns this machine's NVRTC, or skips the test if there is none. The tests
-// in internal/nvidiatest use a downloaded one.
+// in internal/checks/nvidiatest use a downloaded one.
 func installed(t *testing.T, c *driver.Context, opts ...nvrtc.Option) *nvrtc.Compiler {
 	t.Helper()
 	compiler, err := nvrtc.Open(append([]nvrtc.Option{nvrtc.UpTo(c.Driver().Version()), nvrtc.WithoutCache()}, opts...)...)

@@ -9,6 +9,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -25,16 +26,29 @@ var notRun = map[string]string{
 	"github.com/purecuda/cuda/ptx/nvrtc.ExampleNewCache": "writes into the working directory where NVRTC is installed",
 }
 
-// listed returns an error for examples in the sources of a module that "go test" does not run,
-// except for the examples in exempt. It also returns the number of examples.
+// listed returns an error for examples in the sources of a module, and of the modules in its
+// internal folders, that "go test" does not run, except for the examples in exempt. It also returns
+// the number of examples.
 func listed(root string, exempt map[string]string) (int, error) {
-	written, err := examplesWritten(root)
-	if err != nil || len(written) == 0 {
-		return 0, err
-	}
-	run, err := examplesRun(root, packagesOf(written))
+	modules, err := internalModules(root)
 	if err != nil {
 		return 0, err
+	}
+	written, run := map[string]string{}, map[string]bool{}
+	for _, dir := range append(modules, root) {
+		in, err := examplesWritten(dir)
+		if err != nil {
+			return 0, err
+		}
+		if len(in) == 0 {
+			continue
+		}
+		ran, err := examplesRun(dir, packagesOf(in))
+		if err != nil {
+			return 0, err
+		}
+		maps.Copy(written, in)
+		maps.Copy(run, ran)
 	}
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(written)) {
@@ -51,6 +65,24 @@ func listed(root string, exempt map[string]string) (int, error) {
 		}
 	}
 	return len(run), errors.Join(errs...)
+}
+
+// internalModules returns the folders of modules below root that are in internal folders.
+func internalModules(root string) (dirs []string, err error) {
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (d.Name() == "testdata" || path != root && strings.HasPrefix(d.Name(), ".")) {
+			return filepath.SkipDir
+		}
+		rel, err := filepath.Rel(root, path)
+		if d.Name() == "go.mod" && slices.Contains(strings.Split(filepath.ToSlash(rel), "/"), "internal") {
+			dirs = append(dirs, filepath.Dir(path))
+		}
+		return err
+	})
+	return dirs, err
 }
 
 // examplesWritten returns the positions of all examples in the sources, by import path and

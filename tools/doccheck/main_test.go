@@ -99,6 +99,17 @@ func TestNamesWithoutACommentAreFound(t *testing.T) {
 	}
 }
 
+// Examples in a module of tests count too.
+func TestExamplesOfModulesInInternalFoldersAreFound(t *testing.T) {
+	root := module(t, documented, "")
+	write(t, filepath.Join(root, "internal/more/go.mod"), "module m/internal/more\n")
+	write(t, filepath.Join(root, "internal/more/more_test.go"), "package more\n\nfunc ExampleA() {\n\t// Output:\n}\n\nfunc ExampleB() {\n}\n")
+	n, err := listed(root, nil)
+	if n != 1 || err == nil || !strings.Contains(err.Error(), "more_test.go:7:1: m/internal/more.ExampleB is never run") {
+		t.Errorf("%d are run, %v", n, err)
+	}
+}
+
 // Go ignores an output comment that is part of another comment, so doccheck must report that
 // the example never runs.
 func TestExamplesThatAreNotRunAreFound(t *testing.T) {

@@ -18,7 +18,7 @@
 //
 // To show the output of an example in a test file, name the example:
 //
-//	<!-- snippet: internal/snippets/kernels_test.go#Example_kernelsWrong/output -->
+//	<!-- snippet: internal/checks/snippets/kernels_test.go#Example_kernelsWrong/output -->
 //
 // Every Go block must have such a line. For code that is not from this repository, the line
 // describes the code:

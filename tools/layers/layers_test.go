@@ -93,7 +93,6 @@ var layers = []layer{
 	{"ptx/kernels/internal", nil, all},
 	{"ptx/kernels/internal/kit", all, all}, // for tests
 	{"ptx/kernels/internal/", list(typed, "ptx/num", "internal/softfloat", "ptx/gpu", "ptx/gpu/", "ptx/kernels/internal/"), all},
-	{"ptx/ptx2go/internal/example", list(typed, "ptx/num"), all},
 	{"ptx/ptx2go", list(leaves, "loader", "ptx", "ptx/internal/launcher", "ptx/nvrtc", "ptx/ptx2go/"), all},
 	{"ptx/ptx2go/", list(leaves, "loader", "ptx", "ptx/internal/launcher", "ptx/nvrtc"), all},
 	{"ptx/internal/launcher", nil, all},
@@ -108,7 +107,6 @@ var layers = []layer{
 	{"internal/elem", list(leaves, "loader", "driver/cu"), all},
 	{"internal/uses", list(leaves, "loader", "driver/cu", "internal/hostthread", "internal/kernelfault", "internal/life"), all},
 	{"internal/launch", list(leaves, "loader", "driver/cu", "internal/hostthread", "internal/kernelfault", "internal/life"), all},
-	{"internal/launches/signatures", list(typed, "ptx/num"), all},
 	{"internal/hint", nil, nil},
 	{"internal/softfloat", nil, nil},
 	{"internal/zstd", nil, nil},

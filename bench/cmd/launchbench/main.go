@@ -16,8 +16,8 @@ import (
 
 	"github.com/purecuda/cuda/bench/internal/child"
 	"github.com/purecuda/cuda/driver"
-	"github.com/purecuda/cuda/internal/launches"
-	"github.com/purecuda/cuda/internal/launches/signatures"
+	"github.com/purecuda/cuda/internal/checks/launches"
+	"github.com/purecuda/cuda/internal/checks/launches/signatures"
 )
 
 func main() { child.Main(run) }

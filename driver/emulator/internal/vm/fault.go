@@ -284,7 +284,7 @@ func ownCode(function string) bool {
 	case "driver", "graph", "loader", "ptx":
 		return true
 	case "internal": // except in programs that test the library
-		return !strings.HasPrefix(below, "internal/verify/") && !strings.HasPrefix(below, "internal/snippets")
+		return !strings.HasPrefix(below, "internal/verify/") && !strings.HasPrefix(below, "internal/checks/")
 	}
 	return false
 }

@@ -234,7 +234,7 @@ func TestNVIDIACompilerExample(t *testing.T) {
 	library := part(t, nvrtcLibrary)
 	program := filepath.Join(t.TempDir(), "example")
 	build := exec.Command("go", "build", "-o", program, "./examples/13-nvrtc")
-	build.Dir = "../.."
+	build.Dir = "../../.."
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

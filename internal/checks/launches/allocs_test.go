@@ -7,8 +7,8 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/checks/launches"
 	"github.com/purecuda/cuda/internal/gputest"
-	"github.com/purecuda/cuda/internal/launches"
 )
 
 // Launchers must not allocate. The test excludes the build tag purecuda_syscall, with which

@@ -15,7 +15,7 @@ func TestNVIDIAAssemblerAgreesWithTheCheck(t *testing.T) {
 	for _, args := range [][]string{
 		{"-mode", "cvt"},
 	} {
-		cmd := exec.Command("go", append([]string{"run", "-C", "../../tools", "./ptxfuzz", "-ptxas", ptxas}, args...)...)
+		cmd := exec.Command("go", append([]string{"run", "-C", "../../../tools", "./ptxfuzz", "-ptxas", ptxas}, args...)...)
 		out, err := cmd.CombinedOutput()
 		t.Logf("ptxfuzz %v\n%s", args, out)
 		if err != nil {

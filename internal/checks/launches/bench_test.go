@@ -5,8 +5,8 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/checks/launches"
 	"github.com/purecuda/cuda/internal/gputest"
-	"github.com/purecuda/cuda/internal/launches"
 )
 
 // BenchmarkDo measures launches with a driver whose launch function does nothing. It uses kernels

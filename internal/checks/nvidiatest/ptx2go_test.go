@@ -33,7 +33,7 @@ func TestNVIDIAPtx2goCompilesByNVRTC(t *testing.T) {
 	if _, err := os.Stat("/usr/local/cuda/bin/nvcc"); err == nil {
 		t.Fatal("nvcc is where it is looked for, so this would test nvcc")
 	}
-	example := "../../ptx/ptx2go/internal/example/"
+	example := "../../../ptx/ptx2go/internal/example/"
 	source, err := os.ReadFile(example + "particles.cu")
 	if err != nil {
 		t.Fatal(err)

@@ -4,9 +4,9 @@ import (
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/internal/checks/launches"
+	"github.com/purecuda/cuda/internal/checks/launches/signatures"
 	"github.com/purecuda/cuda/internal/gputest"
-	"github.com/purecuda/cuda/internal/launches"
-	"github.com/purecuda/cuda/internal/launches/signatures"
 	"github.com/purecuda/cuda/ptx"
 )
 

@@ -19,15 +19,17 @@ import (
 func programs(t *testing.T) []string {
 	t.Helper()
 	dir := t.TempDir()
-	sources, err := filepath.Glob("../../examples/[0-9q]*/main.go") // the numbered examples and the quickstart
+	sources, err := filepath.Glob("../../../examples/[0-9q]*/main.go") // the numbered examples and the quickstart
 	if err != nil || len(sources) < 10 {
 		t.Fatalf("%d examples found (%v)", len(sources), err)
 	}
 	args := []string{"build", "-o", dir + string(filepath.Separator)}
 	for _, s := range sources {
-		args = append(args, filepath.Dir(s))
+		args = append(args, "./examples/"+filepath.Base(filepath.Dir(s)))
 	}
-	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
+	build := exec.Command("go", args...)
+	build.Dir = "../../.." // the main module, which has the examples
+	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*"))

@@ -6,7 +6,7 @@ import (
 	"errors"
 
 	"github.com/purecuda/cuda/driver"
-	"github.com/purecuda/cuda/internal/launches/signatures"
+	"github.com/purecuda/cuda/internal/checks/launches/signatures"
 )
 
 //go:generate go run ./internal/table signatures table.go

@@ -14,7 +14,7 @@ import (
 // its own target.
 func TestNVIDIAAssemblerTakesEveryPTXFile(t *testing.T) {
 	ptxas := part(t, "toolkit/usr/bin/ptxas")
-	root, err := filepath.Abs("../..")
+	root, err := filepath.Abs("../../..")
 	if err != nil {
 		t.Fatal(err)
 	}

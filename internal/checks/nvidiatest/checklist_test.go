@@ -58,7 +58,7 @@ func TestNVIDIAAssemblerTakesTheChecklist(t *testing.T) {
 // The printed form of all shipped PTX must assemble to the same code as the original.
 func TestNVIDIAPrintedPTXGivesTheSameCode(t *testing.T) {
 	ptxas := part(t, "toolkit/usr/bin/ptxas")
-	for _, file := range ptxFiles(t, "../..") {
+	for _, file := range ptxFiles(t, "../../..") {
 		t.Run(file, func(t *testing.T) {
 			src, err := os.ReadFile(file)
 			if err != nil {
