@@ -64,15 +64,12 @@ func (r *twice[T, M]) forth(do func(w *pack, own only)) {
 		case copied:
 			w = *(*pack)(r.room[slot:])
 		case k < r.safe:
+			// A thread loads the last pack instead of those after it, which it does not use.
 			w = *words(r.at(k))
-			if i := k + size; i < r.safe {
-				second = *words(r.at(i))
-			}
-			if i := k + 2*size; r.team.ahead() > 2 && i < r.safe {
-				third = *words(r.at(i))
-			}
-			if i := k + 3*size; r.team.ahead() > 2 && i < r.safe {
-				fourth = *words(r.at(i))
+			second = *words(r.at(min(k+size, r.safe-1)))
+			if r.team.ahead() > 2 {
+				third = *words(r.at(min(k+2*size, r.safe-1)))
+				fourth = *words(r.at(min(k+3*size, r.safe-1)))
 			}
 		default:
 			w = loadBefore[T](r.at(k), r.limit)

@@ -1,77 +1,54 @@
 package rows
 
-import (
-	"github.com/purecuda/cuda/ptx/gpu"
-	"github.com/purecuda/cuda/ptx/num"
-)
+import "github.com/purecuda/cuda/ptx/gpu"
 
-// RMSNorm divides each row by its root mean square: see kernels.RMSNorm. The address of weight may be
-// 0.
-func RMSNorm[T Float](t gpu.Thread, dst, src, weight, rows, cols, dstPitch, srcPitch uint64, eps float32, half Half) {
-	team := &Block{t}
-	end := endOf[T](src, rows, cols, srcPitch)
+// Normed says how rows are normalized. If Centered is set, the mean is subtracted first. The addresses of
+// Weight and Bias may be 0.
+type Normed struct {
+	Weight, Bias uint64
+	Eps          float32
+	Half         Half
+	Centered     bool
+}
+
+// Norm divides each row by its root mean square, or by its standard deviation: see kernels.RMSNorm and
+// kernels.LayerNorm.
+func Norm[T Float](t gpu.Thread, dst, src, rows, cols, dstPitch, srcPitch uint64, how Normed) {
+	team, end := &Block{t}, endOf[T](src, rows, cols, srcPitch)
 	eachRow(t, int(rows), int(cols), func(row, n int) {
-		rms[T](t, team, dst+offset[T](row, dstPitch), src+offset[T](row, srcPitch), weight, n, end, int(cols), eps, half)
+		norm[T](t, team, dst+offset[T](row, dstPitch), src+offset[T](row, srcPitch), n, end, int(cols), how)
 	})
 }
 
-// RMSNormInClusters is RMSNorm for sm_90 and later. A cluster can share a row.
-func RMSNormInClusters[T Float](t gpu.Thread, dst, src, weight, rows, cols, dstPitch, srcPitch uint64, eps float32, half Half) {
-	team := &Cluster{Block: Block{t}}
-	end := endOf[T](src, rows, cols, srcPitch)
+// NormInClusters is Norm for sm_90 and later. A cluster can share a row.
+func NormInClusters[T Float](t gpu.Thread, dst, src, rows, cols, dstPitch, srcPitch uint64, how Normed) {
+	team, end := &Cluster{Block: Block{t}}, endOf[T](src, rows, cols, srcPitch)
 	eachRowOfClusters(team, int(rows), int(cols), func(row, n int) {
-		rms[T](t, team, dst+offset[T](row, dstPitch), src+offset[T](row, srcPitch), weight, n, end, int(cols), eps, half)
+		norm[T](t, team, dst+offset[T](row, dstPitch), src+offset[T](row, srcPitch), n, end, int(cols), how)
 	})
 }
 
-func rms[T Float, M Team](t gpu.Thread, team M, dst, src, weight uint64, n int, end uint64, cols int, eps float32, half Half) {
-	var sum float32
-	r := twiceOf[T](t, team, half, src, n, end)
-	r.forth(func(w *pack, own only) {
-		v := floats[T](half, w)
-		within(&v, perPack[T](), own, 0)
-		sum += squares[T](&v)
-	})
-	finish(r, dst, weight, 0, 0, gpu.ApproxRsqrt(added(t, team, sum)/float32(cols)+eps))
-}
-
-// LayerNorm moves each row to the mean 0 and the variance 1: see kernels.LayerNorm. The addresses of
-// weight and bias may be 0.
-func LayerNorm[T Float](t gpu.Thread, dst, src, weight, bias, rows, cols, dstPitch, srcPitch uint64, eps float32, half Half) {
-	team := &Block{t}
-	end := endOf[T](src, rows, cols, srcPitch)
-	eachRow(t, int(rows), int(cols), func(row, n int) {
-		layer[T](t, team, dst+offset[T](row, dstPitch), src+offset[T](row, srcPitch), weight, bias, n, end, int(cols), eps, half)
-	})
-}
-
-// LayerNormInClusters is LayerNorm for sm_90 and later. A cluster can share a row.
-func LayerNormInClusters[T Float](t gpu.Thread, dst, src, weight, bias, rows, cols, dstPitch, srcPitch uint64, eps float32, half Half) {
-	team := &Cluster{Block: Block{t}}
-	end := endOf[T](src, rows, cols, srcPitch)
-	eachRowOfClusters(team, int(rows), int(cols), func(row, n int) {
-		layer[T](t, team, dst+offset[T](row, dstPitch), src+offset[T](row, srcPitch), weight, bias, n, end, int(cols), eps, half)
-	})
-}
-
-// layer adds the distances of the elements to a number near the mean, and their squares. This takes one
+// norm adds the distances of the elements to a number near the mean, and their squares. This takes one
 // exchange, and loses little if the number is at most twice the standard deviation from the mean. If it is
-// further away, the sums are repeated with the mean.
-func layer[T Float, M Team](t gpu.Thread, team M, dst, src, weight, bias uint64, n int, end uint64, cols int, eps float32, half Half) {
-	sample := sampleOf[T](src, n)
-	r := twiceOf[T](t, team, half, src, n, end)
-	// The sample is used after the copies of the row, which were started after its load.
-	v := floats[T](half, &sample)
+// further away, the sums are repeated with the mean. If rows are not centered, the number is 0.
+func norm[T Float, M Team](t gpu.Thread, team M, dst, src uint64, n int, end uint64, cols int, how Normed) {
+	var sample pack
+	if how.Centered {
+		sample = sampleOf[T](src, n)
+	}
+	r := twiceOf[T](t, team, how.Half, src, n, end)
+	// The sample is used after the copies of the row have started. Using it waits for its load.
+	v := floats[T](how.Half, &sample)
 	near := v[0]
 	for i := 1; i < perPack[T](); i++ {
 		near += v[i]
 	}
 	near *= 1 / float32(perPack[T]())
-	var mean, variance float32
+	var mean, squared float32
 	for again := false; ; again = true {
 		var sums pair
 		r.forth(func(w *pack, own only) {
-			v := floats[T](half, w)
+			v := floats[T](how.Half, w)
 			for i := range perPack[T]() {
 				v[i] -= near
 			}
@@ -84,15 +61,22 @@ func layer[T Float, M Team](t gpu.Thread, team M, dst, src, weight, bias uint64,
 			sums[1] += squares[T](&v)
 		})
 		sums = team.exchange(sums, pair{}, func(p pair) pair { return sumsOfWarp(t, p) })
+		squared = sums[1] / float32(cols)
+		if !how.Centered {
+			break
+		}
 		d := sums[0] / float32(cols)
 		mean = near + d
-		variance = num.Max(sums[1]/float32(cols)-d*d, 0)
-		if far := !(d*d <= 4*variance); again || !gpu.Any(t, far) {
+		squared -= d * d
+		if squared < 0 { // not if it is NaN
+			squared = 0
+		}
+		if far := !(d*d <= 4*squared); again || !gpu.Any(t, far) {
 			break
 		}
 		near = mean
 	}
-	finish(r, dst, weight, bias, mean, gpu.ApproxRsqrt(variance+eps))
+	finish(r, dst, how.Weight, how.Bias, mean, gpu.ApproxRsqrt(squared+how.Eps))
 }
 
 // sampleOf returns a pack whose mean is likely to be near the mean of a row: one from the middle of it. In a
@@ -110,11 +94,6 @@ func sampleOf[T Float](row uint64, n int) (w pack) {
 		w = pack{w[0], w[0], w[0], w[0]}
 	}
 	return w
-}
-
-// added returns the sum of the values of a team.
-func added[M Team](t gpu.Thread, team M, v float32) float32 {
-	return team.exchange(pair{v, 0}, pair{}, func(p pair) pair { return pair{sumOfWarp(t, p[0]), 0} })[0]
 }
 
 func squares[T Float](v *[8]float32) float32 {

@@ -115,18 +115,13 @@ func visit[T Element](row uint64, n int, end uint64, s stride, do func(w *pack, 
 		asIs()
 		// A copy of what a load returns waits for that load. If the next pack were loaded while one is
 		// used, and then copied, a thread would have one load in flight. Here it has four.
+		// A thread loads the last pack instead of those after it, which it does not use.
 		var w, second, third, fourth pack
 		if from < safe {
 			w = *words(from)
-			if i := from + step; i < safe {
-				second = *words(i)
-			}
-			if i := from + 2*step; i < safe {
-				third = *words(i)
-			}
-			if i := from + 3*step; i < safe {
-				fourth = *words(i)
-			}
+			second = *words(min(from+step, safe-16))
+			third = *words(min(from+2*step, safe-16))
+			fourth = *words(min(from+3*step, safe-16))
 		} else {
 			w = loadBefore[T](from, end)
 		}

@@ -289,19 +289,19 @@ func storeAny[T Float](at uint64, w pack, own only) {
 		*words(at) = w
 	case at&15 == 0:
 		storePart[T](at, &w, own)
-	case Size[T]() == 4:
-		for i := range w {
-			if own.has(i) {
-				*value[uint32](at + uint64(4*i)) = w[i]
-			}
-		}
 	default:
-		for i := range w {
-			if own.has(2 * i) {
-				*value[uint16](at + uint64(4*i)) = uint16(w[i])
+		for i := int32(0); i < own.to; i++ {
+			asIs()
+			if i >= own.from && Size[T]() == 2 {
+				*value[uint16](at) = uint16(w[0])
+			} else if i >= own.from {
+				*value[uint32](at) = w[0]
 			}
-			if own.has(2*i + 1) {
-				*value[uint16](at + uint64(4*i+2)) = uint16(w[i] >> 16)
+			at += uint64(Size[T]())
+			if Size[T]() == 2 && i&1 == 0 {
+				w[0] >>= 16
+			} else {
+				w = pack{w[1], w[2], w[3], 0}
 			}
 		}
 	}
