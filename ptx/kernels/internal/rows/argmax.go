@@ -17,7 +17,7 @@ func Argmax[T Element, V Comparable](t gpu.Thread, r Reduction, half Half) {
 			found := place[V]{least[V](), -1}
 			visit[T](row, n, end, s, func(w *pack, at int, own only) {
 				v := allCompared[V, T](w, half)
-				within(&v, perPack[T](), own, least[V]())
+				within[T](&v, own, least[V]())
 				found.take(&v, perPack[T](), at)
 			})
 			return found

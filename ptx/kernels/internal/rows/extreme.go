@@ -39,7 +39,7 @@ func Extremes[T Element, V Comparable](t gpu.Thread, r Reduction, half Half, sma
 					x[i] ^= uint32(flip >> (i % 2 * 32))
 				}
 				v := allCompared[V, T](&x, half)
-				within(&v, perPack[T](), own, least[V]())
+				within[T](&v, own, least[V]())
 				m, isNaN := largest(&v, perPack[T]())
 				most = larger(most, m)
 				nan = nan || isNaN

@@ -79,7 +79,7 @@ func (r *twice[T, M]) forth(do func(w *pack, own only)) {
 			if r.keep && !copied {
 				*(*pack)(r.room[slot:]) = w
 			}
-			do(&w, onlyOf[T](r.at(k), r.row, r.n))
+			do(&w, r.own(r.at(k), all[T]()))
 			k += size
 			slot += r.turn
 			if i++; copied || i == r.team.ahead() || k >= r.safe {
@@ -107,6 +107,6 @@ func (r *twice[T, M]) back(do func(w *pack, at uint64, own only)) {
 		default:
 			w = loadBefore[T](r.at(k), r.limit)
 		}
-		do(&w, r.at(k)-r.row, onlyOf[T](r.at(k), r.row, r.n))
+		do(&w, r.at(k)-r.row, r.own(r.at(k), all[T]()))
 	}
 }

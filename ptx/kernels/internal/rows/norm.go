@@ -52,7 +52,7 @@ func norm[T Float, M Team](t gpu.Thread, team M, dst, src uint64, n int, end uin
 			for i := range perPack[T]() {
 				v[i] -= near
 			}
-			within(&v, perPack[T](), own, 0)
+			within[T](&v, own, 0)
 			s := v[0]
 			for i := 1; i < perPack[T](); i++ {
 				s += v[i]

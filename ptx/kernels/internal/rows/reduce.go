@@ -127,7 +127,7 @@ func visit[T Element](row uint64, n int, end uint64, s stride, do func(w *pack, 
 		}
 		for i := int32(0); ; {
 			asIs()
-			do(&w, int(from-row)>>shift[T](), onlyOf[T](from, row, n))
+			do(&w, int(from-row)>>shift[T](), p.own(from, all[T]()))
 			w, second, third = second, third, fourth
 			from += step
 			if i++; i == 4 || from >= safe {

@@ -12,6 +12,7 @@ package rows
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/purecuda/cuda/ptx/gpu"
 	"github.com/purecuda/cuda/ptx/num"
@@ -90,9 +91,10 @@ func partsOf[T Element](row uint64, n int) parts {
 // span is a row of n elements as packs. The first and the last pack can have elements before and after
 // the row, which operations replace by elements that change nothing.
 type span struct {
-	first uint64 // address of the first pack
-	packs int    // number of packs
-	n     int
+	first      uint64 // address of the first pack, or of a block's first pack
+	packs      int    // number of packs from there on
+	start, end uint64 // addresses of the row's first and last pack
+	head, tail only   // the elements of the row in these packs
 }
 
 func spanOf[T Element](row uint64, n int) span {
@@ -101,7 +103,23 @@ func spanOf[T Element](row uint64, n int) span {
 	if n > 0 {
 		packs = int((before + uint64(n) + uint64(perPack[T]()) - 1) / uint64(perPack[T]()))
 	}
-	return span{first: row &^ 15, packs: packs, n: n}
+	first := row &^ 15
+	return span{
+		first: first, packs: packs,
+		start: first, head: all[T]() << before,
+		end: first + uint64(packs)*16 - 16, tail: all[T]() >> (-uint32(before+uint64(n)) % uint32(perPack[T]())),
+	}
+}
+
+// own returns the elements of the row in the pack at an address.
+func (p *span) own(at uint64, all only) only {
+	if at == p.start {
+		all &= p.head
+	}
+	if at == p.end {
+		all &= p.tail
+	}
+	return all
 }
 
 // loadBefore returns the pack at an address, of which elements from the address end on are 0: the
@@ -120,28 +138,21 @@ func loadBefore[T Element](at, end uint64) (w pack) {
 	return w
 }
 
-// only is a range of elements of a pack.
-type only struct{ from, to int32 }
+// only is a set of elements of a pack that are side by side. Element i has bit i.
+type only uint32
 
-// onlyOf returns the elements of the pack at an address that are in the row of n elements.
-func onlyOf[T Element](at, row uint64, n int) only {
-	var o only
-	if at < row {
-		o.from = int32(row-at) >> shift[T]()
-	}
-	o.to = int32(min(int(row-at)>>shift[T]()+n, perPack[T]()))
-	return o
-}
+// all returns all elements of a pack.
+func all[T Element]() only { return 1<<perPack[T]() - 1 }
 
-// whole reports whether all elements of a pack of type T are in the range.
-func (o only) whole(size int) bool { return o.to-o.from == int32(size) }
+// has reports whether element i is in the set.
+func (o only) has(i int) bool { return o&(1<<i) != 0 }
 
-// within replaces the elements of a pack that are not in the range.
-func within[V any](v *[8]V, size int, o only, none V) {
-	if o.whole(size) {
+// within replaces the elements of a pack of type T that are not in the set.
+func within[T Element, V any](v *[8]V, o only, none V) {
+	if o == all[T]() {
 		return
 	}
-	for i := range size {
+	for i := range perPack[T]() {
 		if !o.has(i) {
 			v[i] = none
 		}
@@ -249,16 +260,10 @@ func packed[T Float](h Half, pairs bool, v *[8]float32) (w pack) {
 	return w
 }
 
-// all returns all elements of a pack.
-func all[T Element]() only { return only{0, int32(perPack[T]())} }
-
-// has reports whether element i is in the range.
-func (o only) has(i int) bool { return uint32(int32(i)-o.from) < uint32(o.to-o.from) }
-
 // loadAny returns the elements own of a pack of elements of type T that may begin at any element. The
 // others are 0.
 func loadAny[T Float](at uint64, own only) (w pack) {
-	if at&15 == 0 && own.whole(perPack[T]()) {
+	if at&15 == 0 && own == all[T]() {
 		return *words(at)
 	}
 	if Size[T]() == 4 {
@@ -285,16 +290,16 @@ func loadAny[T Float](at uint64, own only) (w pack) {
 // storeAny stores the elements own of a pack of elements of type T that may begin at any element.
 func storeAny[T Float](at uint64, w pack, own only) {
 	switch {
-	case at&15 == 0 && own.whole(perPack[T]()):
+	case at&15 == 0 && own == all[T]():
 		*words(at) = w
 	case at&15 == 0:
 		storePart[T](at, &w, own)
 	default:
-		for i := int32(0); i < own.to; i++ {
+		for i := int32(0); own != 0; i++ {
 			asIs()
-			if i >= own.from && Size[T]() == 2 {
+			if own&1 != 0 && Size[T]() == 2 {
 				*value[uint16](at) = uint16(w[0])
-			} else if i >= own.from {
+			} else if own&1 != 0 {
 				*value[uint32](at) = w[0]
 			}
 			at += uint64(Size[T]())
@@ -303,6 +308,7 @@ func storeAny[T Float](at uint64, w pack, own only) {
 			} else {
 				w = pack{w[1], w[2], w[3], 0}
 			}
+			own >>= 1
 		}
 	}
 }
@@ -311,7 +317,7 @@ func storeAny[T Float](at uint64, w pack, own only) {
 // that become larger, and from there on, stores that become smaller. It counts in units of 2 bytes.
 func storePart[T Float](at uint64, w *pack, own only) {
 	unit := int32(Size[T]() / 2)
-	i, to := own.from*unit, own.to*unit
+	i, to := int32(bits.TrailingZeros32(uint32(own)))*unit, int32(bits.Len32(uint32(own)))*unit
 	where := func() uint64 { return at + uint64(2*uint32(i)) }
 	if unit == 1 && i&1 != 0 {
 		*value[uint16](where()) = uint16(word(w, i) >> 16)

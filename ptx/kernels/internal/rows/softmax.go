@@ -32,7 +32,7 @@ func softmax[T Float, M Team](t gpu.Thread, team M, dst, src, end uint64, n int,
 	r.forth(func(w *pack, valid only) {
 		v := floats[T](half, w)
 		scaled[T](&v, scale)
-		within(&v, perPack[T](), valid, -math32.Inf(1))
+		within[T](&v, valid, -math32.Inf(1))
 		m := v[0]
 		for i := 1; i < perPack[T](); i++ {
 			m = num.Max(m, v[i])

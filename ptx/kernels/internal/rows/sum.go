@@ -19,7 +19,7 @@ func Sums[S Sum, T Element](t gpu.Thread, r Reduction, half Half, unsigned bool)
 				// The elements of a pack are first added to each other. This makes the error smaller,
 				// and the loop has fewer additions that wait for each other.
 				s := summands[S, T](w, half, unsigned)
-				within(&s, perPack[T](), own, 0)
+				within[T](&s, own, 0)
 				for d := perPack[T]() / 2; d > 0; d /= 2 {
 					for i := range d {
 						s[i] += s[i+d]
