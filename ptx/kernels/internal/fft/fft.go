@@ -13,9 +13,8 @@ import (
 // transforms, and exchange numbers through dynamic shared memory, which has eight bytes for each
 // point.
 const (
-	Each     = 1 << eachLog
-	MostRow  = 1024 * Each // points of a transform of one launch, with 128 KiB of shared memory
-	MostPart = 1024        // points of each of two launches that compute a longer transform
+	Each    = 1 << eachLog
+	MostRow = 1024 * Each // points of a transform of one launch, with 128 KiB of shared memory
 
 	eachLog = 4
 )
