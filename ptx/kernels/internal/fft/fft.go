@@ -199,7 +199,9 @@ func combine(v [Each]complex64, angle float32, bits uint32) [Each]complex64 {
 	// im is the sine, and one the cosine minus 1. So their errors stay small when the angles are doubled.
 	var w [eachLog]complex64
 	square := angle * angle
-	im := angle * (-0.392699081693956 + square*(0.010093188870948042+square*(-7.782406720305572e-05+square*2.845298827467597e-07)))
+	const high = 0.3926990926265717 // a float32
+	low := high - 0.392699081693956 + square*(0.010093188870948042+square*(-7.782406720305572e-05+square*2.845298827467597e-07))
+	im := float32(angle*low) - angle*high
 	one := square * (-0.0771062839462989 + square*(0.0009908886446686536+square*-5.072623546394555e-06))
 	for s := range w {
 		w[eachLog-1-s] = complex(1+one, im)
