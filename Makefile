@@ -6,9 +6,9 @@
 GO       ?= go
 # Folders of packages that only test others. They are modules of their own, so that nobody
 # downloads them with the library. What runs the tests of the main module runs these too.
-# GRAPH_TESTS are the tests of ./graph/..., which run on more systems than the others.
-GRAPH_TESTS := graph/internal/verify
-TESTS    := $(GRAPH_TESTS) internal/checks ptx/go2ptx/internal/verify ptx/kernels/internal/kernelstest ptx/ptx2go/internal/example
+TESTS    := driver/emulator/internal/verify graph/internal/verify internal/checks ptx/go2ptx/internal/verify ptx/kernels/internal/kernelstest ptx/ptx2go/internal/example
+# $(call below,PATTERNS) are those of TESTS that belong to patterns of packages such as ./graph/...
+below     = $(if $(filter ./...,$(1)),$(TESTS),$(foreach p,$(patsubst ./%/...,%,$(filter ./%/...,$(1))),$(filter $(p)/%,$(TESTS))))
 MODULES  := tools bench internal/verify ptx/cmd/go2ptxvet $(TESTS)
 BUILD    := build
 NVIDIA   ?= $(BUILD)/nvidia
@@ -116,7 +116,7 @@ TAGGED := ./loader ./driver ./driver/cu ./driver/cudatest ./graph ./graph/datafl
 tags:
 	set -e; for t in static purecuda_syscall; do \
 		$(GO) test -short -vet=off -tags $$t $(TAGGED); \
-		for m in $(GRAPH_TESTS); do $(GO) test -C $$m -short -vet=off -tags $$t ./...; done; \
+		for m in $(call below,./graph/...); do $(GO) test -C $$m -short -vet=off -tags $$t ./...; done; \
 		$(GO) test -C internal/verify -short -vet=off -tags $$t ./parity ./robust; \
 	done
 
@@ -208,19 +208,17 @@ test-nvidia:
 # out reads and writes text or only uses these, and is the same on every system.
 # "make test-arm64 test-windows PACKAGES=./..." runs all.
 PACKAGES ?= ./loader ./driver/... ./graph/... ./ptx/num ./ptx/nvrtc ./internal/zstd ./examples/quickstart
-# The modules of TESTS that belong to PACKAGES.
-PACKAGES_TESTS = $(if $(filter ./...,$(PACKAGES)),$(TESTS),$(if $(filter ./graph/...,$(PACKAGES)),$(GRAPH_TESTS)))
 
 # The arm64 tests under user-mode emulation (Debian: qemu-user-static, libc6-arm64-cross).
 # Left out are those that start their own binary, which the system cannot.
 test-arm64:
-	$(call each,$(PACKAGES),$(PACKAGES_TESTS),GOARCH=arm64 $(GO) test -C $$m -short -vet=off -exec "qemu-aarch64-static -L /usr/aarch64-linux-gnu" \
+	$(call each,$(PACKAGES),$(call below,$(PACKAGES)),GOARCH=arm64 $(GO) test -C $$m -short -vet=off -exec "qemu-aarch64-static -L /usr/aarch64-linux-gnu" \
 		-skip '^(TestSourcesAreCompiled|TestLostGPUEndsTheProcess|TestSignalsEndTheProcessInOrder)$$' $$p)
 
 # The windows/amd64 tests under Wine.
 # Left out are those that delete a file, which Wine 8 does not do the way Go asks.
 test-windows:
-	$(call each,$(PACKAGES),$(PACKAGES_TESTS),GOOS=windows WINEPREFIX=$(abspath $(BUILD)/wine) $(GO) test -C $$m -short -vet=off -exec "$(abspath scripts/wine-run.sh)" \
+	$(call each,$(PACKAGES),$(call below,$(PACKAGES)),GOOS=windows WINEPREFIX=$(abspath $(BUILD)/wine) $(GO) test -C $$m -short -vet=off -exec "$(abspath scripts/wine-run.sh)" \
 		-skip '^(TestGraphQueries|TestDriverDOT|TestGraphMethodsReturnTheErrorsOfTheirCalls)$$' $$p)
 
 # The quickstart and the examples where nothing else runs them: static binaries
@@ -237,13 +235,13 @@ WASM_SHORT ?= -short
 WASM_SKIP ?= ^(TestEveryCallMayFail|TestTimeIsLinear|TestNoTextIsSlow|TestCheckOfLargeGraphs|TestFlowsHaveNoConflictUntilAnEdgeIsMissing)$$
 
 test-wasm:
-	$(call each,./ptx ./driver ./driver/cu ./driver/image ./driver/emulator ./graph/...,$(GRAPH_TESTS),GOOS=wasip1 GOARCH=wasm $(GO) test -C $$m $(WASM_SHORT) -vet=off \
+	$(call each,./ptx ./driver ./driver/cu ./driver/image ./driver/emulator ./graph/...,$(call below,./graph/...),GOOS=wasip1 GOARCH=wasm $(GO) test -C $$m $(WASM_SHORT) -vet=off \
 		-exec "$(abspath scripts/wasm-run.sh)" -skip '$(WASM_SKIP)' $$p)
 
 # Everything that reads bytes of strangers, for FUZZTIME each. The minimiser would
 # take most of the time where an input is large.
 FUZZTIME ?= 30s
-FUZZ     := ./ptx/go2ptx/internal/verify/fuzztest:FuzzCompile ./ptx:FuzzParse ./ptx:FuzzSignatures ./ptx:FuzzRoundTrip ./ptx:FuzzInspect ./driver/image:FuzzImage ./driver/image:FuzzLZ4 ./internal/zstd:FuzzDecode ./ptx/ptx2go/internal/gen:FuzzSources ./examples/internal/safetensors:FuzzSafetensors ./driver/emulator/internal/hostile:FuzzModule ./driver/emulator/internal/hostile:FuzzBinary ./ptx/nvrtc:FuzzEntry ./loader:FuzzEnvironment
+FUZZ     := ./ptx/go2ptx/internal/verify/fuzztest:FuzzCompile ./ptx:FuzzParse ./ptx:FuzzSignatures ./ptx:FuzzRoundTrip ./ptx:FuzzInspect ./driver/image:FuzzImage ./driver/image:FuzzLZ4 ./internal/zstd:FuzzDecode ./ptx/ptx2go/internal/gen:FuzzSources ./examples/internal/safetensors:FuzzSafetensors ./driver/emulator/internal/verify/hostile:FuzzModule ./driver/emulator/internal/verify/hostile:FuzzBinary ./ptx/nvrtc:FuzzEntry ./loader:FuzzEnvironment
 
 fuzz:
 	set -e; for f in $(FUZZ); do echo "fuzz: $$f"; \
@@ -253,7 +251,7 @@ fuzz:
 # with two processors and nothing else to do. bench/numba/compare.sh adds numba.
 bench-emulator:
 	@grep -m 1 'model name' /proc/cpuinfo || true
-	PURECUDA_BENCH=1 $(GO) test -count=1 -v -run '^TestSpeed' ./driver/emulator/internal/speed
+	PURECUDA_BENCH=1 $(GO) test -C driver/emulator/internal/verify -count=1 -v -run '^TestSpeed' ./speed
 	PURECUDA_BENCH=1 $(GO) test -C internal/verify -count=1 -v -run '^TestSpeed' ./corpus
 	$(GO) test -run '^$$' -bench 'Mma|Matmul|Saxpy|Arithmetic|Compile|Launch' ./driver/emulator/internal/vm ./driver/emulator
 	$(GO) run -C bench ./cmd/emubench

@@ -37,8 +37,6 @@ var layers = []layer{
 	{"driver/emulator/internal/coredump", list(leaves, "loader", "driver/cu"), nil},
 	{"driver/emulator/internal/spec", list(leaves, "loader", "driver/cu"), nil},
 	{"driver/emulator/internal/transfer", list(leaves, "loader", "driver/cu", "driver/emulator/internal/", "ptx", "ptx/num"), nil},
-	{"driver/emulator/internal/hostile", nil, all},
-	{"driver/emulator/internal/speed", nil, all},
 	{"driver/emulator/internal/budget", list(leaves, "loader", "driver/cu"), nil},
 	{"driver/emulator/internal/callback", nil, nil},
 	{"driver/emulator/internal/clock", nil, nil},

@@ -13,8 +13,8 @@ import (
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/graph"
 	"github.com/purecuda/cuda/graph/internal/graphtest"
+	"github.com/purecuda/cuda/graph/internal/verify/vulkantest"
 	"github.com/purecuda/cuda/internal/gputest"
-	"github.com/purecuda/cuda/internal/vulkantest"
 )
 
 func TestSemaphoreNodesAreAddedReadAndSet(t *testing.T) {

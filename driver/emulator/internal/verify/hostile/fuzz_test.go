@@ -16,7 +16,7 @@ import (
 // FuzzModule loads untrusted PTX. Either the load fails with a code that means invalid code, or the
 // module's kernels can be queried.
 func FuzzModule(f *testing.F) {
-	for _, pattern := range []string{"../../../testdata/*/*.ptx", "../vm/testdata/*/*.ptx", "../../../../examples/*/*.ptx"} {
+	for _, pattern := range []string{"../../../../testdata/*/*.ptx", "../../vm/testdata/*/*.ptx", "../../../../../examples/*/*.ptx"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
 			f.Fatal(err)
@@ -44,7 +44,7 @@ func FuzzModule(f *testing.F) {
 // FuzzBinary loads untrusted binaries. The loader must not read outside the binary. A binary that
 // is accepted must contain PTX that can be queried.
 func FuzzBinary(f *testing.F) {
-	files, err := filepath.Glob("../../../testdata/images/*.*")
+	files, err := filepath.Glob("../../../../testdata/images/*.*")
 	if err != nil || len(files) == 0 {
 		f.Fatal("there are no images:", err)
 	}
