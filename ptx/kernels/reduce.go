@@ -52,7 +52,7 @@ func SumRows[S Accumulator, T Element](dst driver.MemoryOf[S], src Matrix[T], wo
 	if t := typeOf[T](); t == typeU32 || t == typeU64 {
 		of = u32(1)
 	}
-	r := reduction{sum.Module, "sum", name, results(dst), src.operand("src"), work, reused(again)}
+	r := reduction{sum.Module, "sum", name, results(dst), src.operand("src"), work, ahead, reused(again)}
 	return r.prepare(of)
 }
 
@@ -103,7 +103,7 @@ func Max[T Ordered](dst, src driver.MemoryOf[T], work *Workspace, again ...*driv
 
 // MaxRows is like Max, but works on each row of a matrix. dst must have one element per row.
 func MaxRows[T Ordered](dst driver.MemoryOf[T], src Matrix[T], work *Workspace, again ...*driver.Launch) (*driver.Launch, error) {
-	r := reduction{extreme.Module, "max", orderedName[T]("extreme_"), results(dst), src.operand("src"), work, reused(again)}
+	r := reduction{extreme.Module, "max", orderedName[T]("extreme_"), results(dst), src.operand("src"), work, ahead, reused(again)}
 	return r.prepare(halfOf[T](), u32(0))
 }
 
@@ -115,7 +115,7 @@ func Min[T Ordered](dst, src driver.MemoryOf[T], work *Workspace, again ...*driv
 
 // MinRows is like Min, but works on each row of a matrix. dst must have one element per row.
 func MinRows[T Ordered](dst driver.MemoryOf[T], src Matrix[T], work *Workspace, again ...*driver.Launch) (*driver.Launch, error) {
-	r := reduction{extreme.Module, "min", orderedName[T]("extreme_"), results(dst), src.operand("src"), work, reused(again)}
+	r := reduction{extreme.Module, "min", orderedName[T]("extreme_"), results(dst), src.operand("src"), work, ahead, reused(again)}
 	return r.prepare(halfOf[T](), u32(1))
 }
 
@@ -131,7 +131,7 @@ func Argmax[T Ordered](dst driver.MemoryOf[int64], src driver.MemoryOf[T], work 
 // ArgmaxRows is like Argmax, but works on each row of a matrix. dst must have one element
 // per row. Each index is a column number.
 func ArgmaxRows[T Ordered](dst driver.MemoryOf[int64], src Matrix[T], work *Workspace, again ...*driver.Launch) (*driver.Launch, error) {
-	r := reduction{argmax.Module, "argmax", orderedName[T]("argmax_"), results(dst), src.operand("src"), work, reused(again)}
+	r := reduction{argmax.Module, "argmax", argmaxName[T](), results(dst), src.operand("src"), work, 2 * ahead, reused(again)}
 	return r.prepare(halfOf[T]())
 }
 
@@ -145,6 +145,14 @@ func orderedName[T Ordered](op string) kernelName {
 	return kernelName{op, name, "_", name}
 }
 
+// argmaxName returns the name of a kernel of Argmax, with the type of elements and that of their keys.
+func argmaxName[T Ordered]() kernelName {
+	if sizeOf[T]() == 8 {
+		return kernelName{"argmax_", floatName[T](), "_", "i64"}
+	}
+	return kernelName{"argmax_", floatName[T](), "_", "i32"}
+}
+
 // reduction is a launch of a reduction, with checked operands.
 type reduction struct {
 	source   source
@@ -152,12 +160,14 @@ type reduction struct {
 	kernel   kernelName
 	dst, src box
 	work     *Workspace
+	atOnce   uint64 // number of packs of a short row for each thread
 	again    *driver.Launch
 }
 
 // ahead is the number of packs that a reduction thread loads at a time. If there are enough rows to
 // fill the device, each thread loads as many of a short row at once: all of its loads are then in
-// flight together, and the loads of a warp touch consecutive memory.
+// flight together, and the loads of a warp touch consecutive memory. For argmax, which takes longer to
+// combine the results of threads, each thread loads twice as many.
 const ahead = 4
 
 func (r *reduction) prepare(more ...arg) (*driver.Launch, error) {
@@ -222,7 +232,7 @@ func (r *reduction) divide(multiprocessors, each uint64) (threads int, parts uin
 		return fullBlock, parts
 	}
 	if n := r.src.packs(); rows >= multiprocessors*manyRows && n <= warp*ahead*4 {
-		return max(team(n, ahead, warp), 2), 1
+		return max(team(n, r.atOnce, warp), 2), 1
 	}
 	return teamFor(multiprocessors, rows, cols, each), 1
 }

@@ -17,10 +17,10 @@ type (
 	i64  = int64
 )
 
-// argmax finds the largest element of type T, compared in type V.
+// argmax finds the largest element of type T, which has a key of type K.
 //
 //gpu:kernel maxblock=512 minblocks=2
-//gpu:instance f32,f32 half,f32 f64,f64 i32,i32 i64,i64
-func argmax[T rows.Element, V rows.Comparable](t gpu.Thread, dst, src, rowCount, cols, pitch uint64, parts uint32, work uint64, of rows.Half) {
-	rows.Argmax[T, V](t, rows.Reduction{Dst: dst, Src: src, Rows: rowCount, Cols: cols, Pitch: pitch, Parts: parts, Work: work}, of)
+//gpu:instance f32,i32 half,i32 f64,i64 i32,i32 i64,i64
+func argmax[T rows.Element, K i32 | i64](t gpu.Thread, dst, src, rowCount, cols, pitch uint64, parts uint32, work uint64, of rows.Half) {
+	rows.Argmax[T, K](t, rows.Reduction{Dst: dst, Src: src, Rows: rowCount, Cols: cols, Pitch: pitch, Parts: parts, Work: work}, of)
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // With enough rows to fill the device, the threads that share a short row load all of it at once: up to
-// four packs each.
+// four packs each, or eight for argmax.
 func TestReductionsOfManyShortRows(t *testing.T) {
 	each(t, func(k *kit) {
 		n, err := k.c.Device().Attribute(cu.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
@@ -21,13 +21,16 @@ func TestReductionsOfManyShortRows(t *testing.T) {
 		w := workspace(k)
 		for _, c := range []struct {
 			cols, gap int
-			team      uint32
-		}{{4, 0, 2}, {13, 0, 2}, {16, 0, 2}, {63, 0, 4}, {64, 0, 2}, {60, 5, 4}, {255, 0, 16}, {256, 0, 8}} {
+			team      [2]uint32
+		}{
+			{4, 0, [2]uint32{2, 2}}, {13, 0, [2]uint32{2, 2}}, {16, 0, [2]uint32{2, 2}}, {63, 0, [2]uint32{4, 2}},
+			{64, 0, [2]uint32{2, 2}}, {60, 5, [2]uint32{4, 2}}, {255, 0, [2]uint32{16, 8}}, {256, 0, [2]uint32{8, 4}},
+		} {
 			s := sheetOf[kernels.F16](k, layout{rows, c.cols, 0, c.gap}, numbers[kernels.F16](rows*c.cols, 3))
 			sums, places := alloc[float32](k, rows), alloc[int64](k, rows)
-			for _, op := range []*driver.Launch{k.made(kernels.SumRows(sums, s.device, w)), k.made(kernels.ArgmaxRows(places, s.device, w))} {
-				if got := op.Config().Block.X; got != c.team {
-					t.Errorf("%v: rows of %d elements have %d threads, want %d", op, c.cols, got, c.team)
+			for i, op := range []*driver.Launch{k.made(kernels.SumRows(sums, s.device, w)), k.made(kernels.ArgmaxRows(places, s.device, w))} {
+				if got := op.Config().Block.X; got != c.team[i] {
+					t.Errorf("%v: rows of %d elements have %d threads, want %d", op, c.cols, got, c.team[i])
 				}
 				k.run(op, nil)
 			}
