@@ -190,21 +190,44 @@ func (x *fn) passed(i int) build.Operand {
 // choose sets the register of field i for the first of several merged checks that fails. Selections,
 // unlike branches, leave the failure path in one block.
 func (x *fn) choose(checks []*ir.Value, i int) {
-	to, t := x.out.fields[i].reg, movTypes[x.out.fields[i].kind]
+	if p := x.out.fields[i]; p.kind == ir.I64 && x.fit32(checks, i) {
+		chosen := x.temp(ir.I32)
+		x.chooseIn(chosen, "b32", checks, i, x.operand)
+		x.op("cvt.s64.s32", p.reg, chosen)
+		return
+	}
+	x.chooseIn(x.out.fields[i].reg, movTypes[x.out.fields[i].kind], checks, i, func(v *ir.Value) build.Operand { return x.fieldOperand(v, i) })
+}
+
+// fit32 reports whether field i of several checks, which has 64 bits, is a choice between numbers of 32 bits.
+func (x *fn) fit32(checks []*ir.Value, i int) bool {
+	first := x.fieldOf(checks[0], i)
+	different := false
+	for _, v := range checks {
+		f := x.fieldOf(v, i)
+		if !x.extended(f, i) && !(f.Op == ir.OpConst && short(f)) {
+			return false
+		}
+		different = different || !same(f, first)
+	}
+	return different
+}
+
+func (x *fn) chooseIn(to build.Reg, t string, checks []*ir.Value, i int, operand func(*ir.Value) build.Operand) {
 	last := len(checks) - 1
 	value := x.fieldOf(checks[last], i) // nil if checks differ
-	if last == 0 && x.extended(value, i) {
+	if last == 0 && t == "b64" && x.extended(value, i) {
 		x.op("cvt.s64.s32", to, x.reg(value))
 		return
 	}
-	chosen := x.fieldOperand(value, i)
+	chosen := operand(value)
 	for k := last - 1; k >= 0; k-- {
 		v := x.fieldOf(checks[k], i)
 		if value != nil && same(v, value) {
 			continue
 		}
 		cond, not := strip(checks[k].Args[0])
-		yes, no := chosen, x.fieldOperand(v, i)
+		yes, no := chosen, operand(v)
 		if not {
 			yes, no = no, yes
 		}

@@ -33,6 +33,9 @@ func TestRecordedValues(t *testing.T) {
 		{"one of two wide", func(b *irtest.Builder, i, n *ir.Value) [2]*ir.Value {
 			return [2]*ir.Value{b.Op(ir.OpSExt32, ir.TI64, b.Op(ir.OpSub, ir.TI32, i, b.I32(1))), b.I64(big)}
 		}, [2]int64{-4, big}, "cvt.s64.s32"},
+		{"extended or large", func(b *irtest.Builder, i, _ *ir.Value) [2]*ir.Value {
+			return [2]*ir.Value{b.Op(ir.OpSExt32, ir.TI64, b.Op(ir.OpSub, ir.TI32, i, b.I32(1))), b.I64(big)}
+		}, [2]int64{-4, big}, "selp.b64"},
 		{"large", func(b *irtest.Builder, _, _ *ir.Value) [2]*ir.Value {
 			return [2]*ir.Value{b.I64(big), b.I64(big)}
 		}, [2]int64{big, big}, "+32], 1099511627776"},
@@ -130,4 +133,36 @@ func TestRecordedValuesOfManyChecks(t *testing.T) {
 			}
 		})
 	}
+}
+
+// If a value has 32 bits in all checks of a failure path, but not in all checks of the function, the path chooses
+// in 32 bits and extends the result.
+func TestRecordedChoicesOf32Bits(t *testing.T) {
+	m := &ir.Module{}
+	b := irtest.Kernel(m, "k", ir.MPtr)
+	p := b.Index(b.Param(0), b.Special("%tid.x", ir.TI64), 16)
+	x, i := b.Load(ir.M64, p, 0), b.Load(ir.M32, p, 8)
+	b.Check("wide", b.Cmp(ir.SLt, x, b.I64(1<<50)), x)
+	b.Store(ir.M64, p, 0, b.I64(1))
+	b.Check("low", b.Cmp(ir.SGe, i, b.I32(-5)), b.Op(ir.OpSExt32, ir.TI64, b.Op(ir.OpSub, ir.TI32, i, b.I32(1))))
+	b.Check("middle", b.Cmp(ir.Ne, i, b.I32(3)), b.I64(-7))
+	b.Check("high", b.Cmp(ir.SLt, i, b.I32(5)), b.Op(ir.OpSExt32, ir.TI64, i))
+	b.B.Ret()
+	src := text(t, m, emit.Options{})
+	if s := string(src); strings.Contains(s, "selp.b64") || strings.Count(s, "cvt.s64.s32") > 2 { // one is for the site
+		t.Errorf("the failure path chooses in 64 bits:\n%s", src)
+	}
+	gputest.Each(t, func(t *testing.T, ctx *driver.Context) {
+		for _, c := range []struct {
+			x, i  int64
+			kind  string
+			value int64
+		}{{1 << 60, 0, "wide", 1 << 60}, {0, -9, "low", -10}, {0, 3, "middle", -7}, {0, 8, "high", 8}} {
+			_, err := launch(ctx, src, 1, []uint64{uint64(c.x), uint64(c.i)})
+			var fault *driver.KernelFault
+			if !errors.As(err, &fault) || fault.Kind != c.kind || fault.Values[0] != c.value {
+				t.Errorf("%v: %v\n%s", c, err, src)
+			}
+		}
+	})
 }
