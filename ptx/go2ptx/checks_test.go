@@ -67,6 +67,9 @@ func TestRemovedChecks(t *testing.T) {
 		"if k := uint32(n); k != 0 && i < len(x) { x[i] = float32(uint32(m) % k) }",
 		"if i < len(x) { if n == 0 { x[i] = 0 } else { x[i] = float32(m / n) } }",
 		"var j int; if m > 0 { j = i } else { j = 0 }; if i < len(x) { x[j] = 1 }",
+		"s := gpu.Shared[[2]float32](t); a := 0; for range n { s[a] = 1; a ^= 1 }",
+		"s := gpu.Shared[[8]float32](t); a := 1; for range n { s[a] = 1; a = a&2 | 4 }",
+		"s := gpu.Shared[[8]float32](t); s[t.ThreadX()&5^2|1] = 1",
 	} {
 		if n, left := checksOf(t, "\t"+body); n > 0 {
 			t.Errorf("%s: %s", body, left)
@@ -108,6 +111,21 @@ func TestChecksOfMultiples(t *testing.T) {
 	}
 }
 
+// If one index that is limited to a row is in it, the row is not empty, so that all such indices are in it.
+func TestChecksOfLimitedIndices(t *testing.T) {
+	for body, want := range map[string]int{
+		"v := x[:n]; v[min(max(m-1, 0), n-1)] = 1":                                                             2,
+		"v := x[:n]; for d := range 5 { v[min(max(m+d, 0), n-1)] = 1 }":                                        2,
+		"w := int32(n); v := x[:w]; for d := range int32(5) { v[min(max(int32(m)+d, 0), w-1)] = 1 }":           2,
+		"v := x[:n]; v[min(max(m-1, 0), n-1)], v[min(max(m, 0), n)] = 1, 2":                                    3,
+		"if max(n, m) <= 4 && n >= 0 && len(x) > 4 { x[n] = 1 }; if min(n, m) >= 0 && n < len(y) { y[n] = 1 }": 0,
+	} {
+		if n, left := checksOf(t, "\t"+body); n != want {
+			t.Errorf("%s: %d checks remain, want %d: %s", body, n, want, left)
+		}
+	}
+}
+
 // Checks that can fail must remain, even if similar facts are known.
 func TestRemainingChecks(t *testing.T) {
 	for _, body := range []string{
@@ -141,6 +159,12 @@ func TestRemainingChecks(t *testing.T) {
 		"j := i; if j < len(x) { for range m { x[j] = 1; j++ } }", // the condition applies only to the first iteration
 		"j := 0; for range m { if j+1 < len(x) { y[j] = 1 }; j++ }",
 		"for a := range n { if int(q[0]) < len(x) { y[a] = 1 } }",
+		"s := gpu.Shared[[2]float32](t); a := 0; for range n { s[a] = 1; a ^= 2 }",
+		"s := gpu.Shared[[2]float32](t); a := 2; for range n { s[a] = 1; a ^= 1 }",
+		"s := gpu.Shared[[2]float32](t); a := m; for range n { s[a] = 1; a ^= 1 }",
+		"s := gpu.Shared[[7]float32](t); s[t.ThreadX()&5^2|1] = 1",
+		"if max(n, m) >= 0 && n < len(x) { x[n] = 1 }",
+		"if min(n, m) <= 4 && n >= 0 { if len(x) > 4 { x[n] = 1 } }",
 	} {
 		if n, _ := checksOf(t, "\t"+body); n == 0 {
 			t.Errorf("%s: no check remains", body)

@@ -126,10 +126,10 @@ func (c *checks) relate(cond ir.Cond, a, b *ir.Value) {
 			return
 		}
 		if c.rangeOf(a).lo < 0 {
-			c.set(c.floors, a, 0)
+			c.floor(a, 0)
 		}
 		if c.rangeOf(b).lo < 0 {
-			c.set(c.floors, b, 0)
+			c.floor(b, 0)
 		}
 		c.learn(a, b, int64(cond-ir.ULe))
 	}
@@ -141,9 +141,9 @@ func (c *checks) different(a, b *ir.Value) {
 	switch {
 	case rb.lo != rb.hi || ra.lo == ra.hi:
 	case rb.lo == ra.lo:
-		c.set(c.floors, a, ra.lo+1)
+		c.floor(a, ra.lo+1)
 	case rb.lo == ra.hi:
-		c.set(c.ceilings, a, ra.hi-1)
+		c.ceiling(a, ra.hi-1)
 	}
 }
 

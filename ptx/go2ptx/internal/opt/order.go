@@ -81,10 +81,10 @@ func (o *order) learn(x, y *ir.Value, w int64) {
 	}
 	rx, ry := o.rangeOf(x), o.rangeOf(y)
 	if hi, ok := addOK(ry.hi, w); ok && hi < rx.hi {
-		o.set(o.ceilings, x, hi)
+		o.ceiling(x, hi)
 	}
 	if lo, ok := subOK(rx.lo, w); ok && lo > ry.lo {
-		o.set(o.floors, y, lo)
+		o.floor(y, lo)
 	}
 }
 
@@ -99,6 +99,30 @@ func (o *order) set(m map[*ir.Value]int64, v *ir.Value, bound int64) {
 			m[v] = old
 		}
 	})
+}
+
+// floor records that v is at least lo.
+func (o *order) floor(v *ir.Value, lo int64) {
+	o.set(o.floors, v, lo)
+	if v.Op == ir.OpSMin || v.Op == ir.OpSExt32 { // so are both operands of a minimum
+		for _, a := range v.Args {
+			if o.rangeOf(a).lo < lo {
+				o.floor(a, lo)
+			}
+		}
+	}
+}
+
+// ceiling records that v is at most hi.
+func (o *order) ceiling(v *ir.Value, hi int64) {
+	o.set(o.ceilings, v, hi)
+	if v.Op == ir.OpSMax || v.Op == ir.OpSExt32 {
+		for _, a := range v.Args {
+			if o.rangeOf(a).hi > hi {
+				o.ceiling(a, hi)
+			}
+		}
+	}
 }
 
 func (o *order) rangeOf(v *ir.Value) interval { return ranger{o.known}.of(v, 6) }
@@ -152,6 +176,9 @@ func (o *order) phi(v *ir.Value, depth int) interval {
 		}
 	}
 	all := full(v.Type.Kind)
+	if bits, ok := o.toggles(v); ok && r.lo >= 0 {
+		return interval{0, ones(max(r.hi, bits))}
+	}
 	s := o.steps(v)
 	switch {
 	case s.divides && r.lo >= 0:
@@ -166,6 +193,25 @@ func (o *order) phi(v *ir.Value, depth int) interval {
 		r.hi = all.hi
 	}
 	return r
+}
+
+// toggles reports whether a loop changes a phi only by bit operations with constants that are not negative,
+// such as an index of one of two buffers. It returns the bits that these operations can set.
+func (o *order) toggles(phi *ir.Value) (bits int64, ok bool) {
+	for i, a := range phi.Args {
+		if !o.back(phi, i) {
+			continue
+		}
+		for a != phi {
+			if a.Op != ir.OpXor && a.Op != ir.OpOr && a.Op != ir.OpAnd || !isConst(a.Args[1]) || a.Args[1].Aux < 0 {
+				return 0, false
+			}
+			bits |= a.Args[1].Aux
+			a = a.Args[0]
+		}
+		ok = true
+	}
+	return bits, ok
 }
 
 // entry returns the only predecessor of b that b does not dominate, or nil. If b is the head of a

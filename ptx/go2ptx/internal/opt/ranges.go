@@ -2,6 +2,7 @@ package opt
 
 import (
 	"math"
+	"math/bits"
 	"strings"
 
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
@@ -189,6 +190,10 @@ func bitRange(v *ir.Value, arg func(int) interval, all interval) interval {
 		case a.lo >= 0:
 			return interval{0, a.hi}
 		}
+	case ir.OpOr, ir.OpXor:
+		if a, b := arg(0), arg(1); a.lo >= 0 && b.lo >= 0 {
+			return interval{0, ones(max(a.hi, b.hi))}
+		}
 	case ir.OpLShr, ir.OpAShr:
 		n := v.Args[1]
 		a := arg(0)
@@ -223,6 +228,9 @@ func bitRange(v *ir.Value, arg func(int) interval, all interval) interval {
 	}
 	return all
 }
+
+// ones returns the largest number that has as many bits as x.
+func ones(x int64) int64 { return 1<<bits.Len64(uint64(x)) - 1 }
 
 // arith returns the range of a result. If it exceeds the range of the type, clamp widens it to all
 // values.
