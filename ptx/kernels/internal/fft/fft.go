@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/purecuda/cuda/ptx/gpu"
+	"github.com/purecuda/cuda/ptx/gpu/math32"
 )
 
 //go:generate go run github.com/purecuda/cuda/ptx/cmd/go2ptx -nobounds -module
@@ -196,17 +197,23 @@ func swizzle(i uint32) uint32 { return i ^ (i>>4^i>>8)&15 ^ (i>>1^i>>2^i>>3)&8 }
 // combine combines 2^bits points in as many stages. The twiddle factor of a stage has half of the angle of the
 // stage before. The first one has the given angle, in units of -π.
 func combine(v [Each]complex64, angle float32, bits uint32) [Each]complex64 {
-	// im is the sine, and one the cosine minus 1. So their errors stay small when the angles are doubled.
+	// im is the sine, rounded, rest what it lacks, and one the cosine minus 1. Otherwise an error in the first
+	// sine would be eight times as large in the last one, and the same results would have it after each pass.
 	var w [eachLog]complex64
 	square := angle * angle
 	const high = 0.3926990926265717 // a float32
 	low := high - 0.392699081693956 + square*(0.010093188870948042+square*(-7.782406720305572e-05+square*2.845298827467597e-07))
-	im := float32(angle*low) - angle*high
+	small := angle * low
+	im := math32.FMA(-angle, high, small)
+	rest := math32.FMA(-angle, high, -im) + small
 	one := square * (-0.0771062839462989 + square*(0.0009908886446686536+square*-5.072623546394555e-06))
 	for s := range w {
 		w[eachLog-1-s] = complex(1+one, im)
-		double := im + im
-		one, im = -double*im, double+double*one
+		double, twice := im+im, rest+rest
+		small := double*one + twice
+		one = -double*im - double*twice
+		im = double + small
+		rest = (double - im) + small
 	}
 	if bits == eachLog {
 		return stage(stage(stage(stage(v, 0, w[0]), 1, w[1]), 2, w[2]), 3, w[3])

@@ -77,7 +77,7 @@ func fft(k *kit, n, rows int, inverse bool) {
 		for _, v := range want {
 			square += real(v)*real(v) + imag(v)*imag(v)
 		}
-		limit := 5e-7 * math.Sqrt(square/float64(n)) * 5 // the largest of many errors
+		limit := 3e-7 * math.Sqrt(square/float64(n)) * 6 // the largest of many errors
 		for i, v := range want {
 			if d := cmplx.Abs(complex128(got[row*n+i]) - v/2); !(d <= limit) {
 				k.Fatalf("%d numbers, row %d, inverse %v: number %d is %v, want %v", n, row, inverse, i, got[row*n+i], v/2)
