@@ -231,7 +231,9 @@ func (r *reduction) divide(multiprocessors, each uint64) (threads int, parts uin
 	if parts >= 2 {
 		return fullBlock, parts
 	}
-	if n := r.src.packs(); rows >= multiprocessors*manyRows && n <= warp*ahead*4 {
+	// In rows that do not consist of whole packs, some threads have one pack more. A team of twice the
+	// size would spend more on each row than a second turn costs.
+	if n := (cols*uint64(r.src.size) + 15) / 16; rows >= multiprocessors*manyRows && n <= warp*ahead*4 {
 		return max(team(n, r.atOnce, warp), 2), 1
 	}
 	return teamFor(multiprocessors, rows, cols, each), 1

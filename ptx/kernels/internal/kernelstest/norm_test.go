@@ -169,6 +169,25 @@ func TestLayerNormOfRowsWithAWrongGuess(t *testing.T) {
 	})
 }
 
+// A row with an infinity has no mean and no variance, so all of its elements become NaN.
+func TestLayerNormOfInfinities(t *testing.T) {
+	each(t, func(k *kit) {
+		for _, cols := range []int{3, 64, 65, 1000} {
+			v := random(2*cols, 13)
+			v[cols-1] = math.Inf(1)
+			s := sheetOf[float32](k, layout{2, cols, 0, 0}, v)
+			k.run(kernels.LayerNorm(s.device, s.device, nil, nil, eps))
+			for i, x := range s.read() {
+				if want := i < cols; (x != x) != want {
+					t.Errorf("%d columns, row %d: %v", cols, i/cols, x)
+					break
+				}
+			}
+			s.close()
+		}
+	})
+}
+
 func TestNormsThatCannotBeAreRefused(t *testing.T) {
 	each(t, func(k *kit) {
 		b := alloc[float32](k, 110)
