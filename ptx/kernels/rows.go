@@ -116,15 +116,17 @@ func (r *rowwise) prepare(args ...arg) (*driver.Launch, error) {
 		}
 	}
 	threads := r.team(cols)
-	packs := r.src.packs()
-	if threads <= warp { // the packs of a turn of all teams are side by side
-		packs = (packs + uint64(threads) - 1) / uint64(threads) * fullBlock
-	}
-	kept := kept(d, packs)
-	if kept == 0 {
-		rows = min(rows, longEach*d.multiprocessors)
+	kept := uint64(0)
+	if threads > warp {
+		kept = r.kept(d, cols)
+		if kept == 0 {
+			rows = min(rows, longEach*d.multiprocessors)
+		}
 	}
 	cfg := deal(rows, threads)
+	if threads <= warp {
+		kept = r.kept(d, cols) * uint64(cfg.Block.Y)
+	}
 	cfg.SharedMem = uint32(kept)
 	if threads > fullBlock || threads <= 2 || r.short() {
 		cfg = inTurns(cfg, d.multiprocessors)
@@ -132,9 +134,10 @@ func (r *rowwise) prepare(args ...arg) (*driver.Launch, error) {
 	return m.prepare(&cfg, args...)
 }
 
-// kept returns the number of bytes of shared memory that hold packs, or 0 if a block cannot have so much.
-func kept(d *device, packs uint64) uint64 {
-	if n := packs * 16; n <= d.sharedMemory-sharedOfRows {
+// kept returns the number of bytes of shared memory that hold cols elements, or 0 if a block cannot
+// have so much.
+func (r *rowwise) kept(d *device, cols uint64) uint64 {
+	if n := cols / pack(r.src.size) * 16; n <= d.sharedMemory-sharedOfRows {
 		return n
 	}
 	return 0
@@ -153,16 +156,24 @@ func (r *rowwise) team(cols uint64) int {
 		line := lineBytes / uint64(r.dst.size)
 		threads = max(team(cols, packs, warp), team(min(cols, line), packs/2, warp))
 	}
+	if !r.packed() {
+		// There can be almost two packs of single elements.
+		threads = max(threads, team(cols, 2, warp/4))
+	}
 	return threads
 }
 
 // lineBytes is the size of an L1 cache line in bytes.
 const lineBytes = 128
 
-// short reports whether rows are not longer than a cache line.
-func (r *rowwise) short() bool { return uint64(r.dst.cols)*uint64(r.dst.size) <= lineBytes }
+// short reports whether rows consist of whole packs and fit in one cache line.
+func (r *rowwise) short() bool {
+	return r.packed() && uint64(r.dst.cols)*uint64(r.dst.size) <= lineBytes
+}
 
 // packed reports whether rows consist of packs of 16 bytes.
+func (r *rowwise) packed() bool { return r.dst.packed() && r.src.packed() }
+
 func (b *box) packed() bool {
 	n := int(pack(b.size))
 	return b.addr%16 == 0 && b.pitch%n == 0 && b.cols%n == 0
@@ -216,7 +227,8 @@ func (r *rowwise) cluster(d *device) (cfg driver.LaunchConfig, turns int) {
 		each = 2 * each
 	}
 	blocks, threads := clusterFor(cols, each)
-	kept := kept(d, (r.src.packs()+uint64(blocks)-1)/uint64(blocks))
+	packs := cols / pack(r.dst.size)
+	kept := r.kept(d, (packs+uint64(blocks)-1)/uint64(blocks)*pack(r.dst.size))
 	turns = clusterTurns
 	if kept == 0 {
 		turns = 1

@@ -14,10 +14,14 @@ type (
 	half = uint16
 )
 
-// norm computes RMSNorm, or LayerNorm if centered is not 0.
-//
 //gpu:kernel maxblock=512 minblocks=2
 //gpu:instance f32 half
-func norm[T rows.Float](t gpu.Thread, dst, src, weight, rowCount, cols, dstPitch, srcPitch uint64, eps float32, of rows.Half, bias uint64, centered uint32) {
-	rows.Norm[T](t, dst, src, rowCount, cols, dstPitch, srcPitch, rows.Normed{Weight: weight, Bias: bias, Eps: eps, Half: of, Centered: centered != 0})
+func rmsnorm[T rows.Float](t gpu.Thread, dst, src, weight, rowCount, cols, dstPitch, srcPitch uint64, eps float32, of rows.Half) {
+	rows.RMSNorm[T](t, dst, src, weight, rowCount, cols, dstPitch, srcPitch, eps, of)
+}
+
+//gpu:kernel maxblock=512 minblocks=2
+//gpu:instance f32 half
+func layernorm[T rows.Float](t gpu.Thread, dst, src, weight, bias, rowCount, cols, dstPitch, srcPitch uint64, eps float32, of rows.Half) {
+	rows.LayerNorm[T](t, dst, src, weight, bias, rowCount, cols, dstPitch, srcPitch, eps, of)
 }

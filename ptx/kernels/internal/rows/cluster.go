@@ -51,18 +51,27 @@ func (c *Cluster) copies(start func(t gpu.Thread)) bool {
 // blocks returns at least 1, so that the compiler adds no checks of divisions.
 func (c *Cluster) blocks() int { return max(c.t.ClusterDimX(), 1) }
 
-// ahead is small, because almost all rows are copied.
-func (c *Cluster) ahead() int32 { return 2 }
-
-// share gives the block a part of the packs.
-func (c *Cluster) share(p *span) {
+// share gives the block a part of the packs. The first block has the single elements.
+func (c *Cluster) share(p *parts) {
 	if c.blocks() == 1 {
 		return
 	}
-	rank, each := c.t.ClusterBlockX(), (p.packs+c.blocks()-1)/c.blocks()
+	rank, each := c.t.ClusterBlockX(), shareOf(p.packs, c.blocks())
 	before := min(rank*each, p.packs)
 	p.packs = min(each, p.packs-before)
 	p.first += uint64(before * 16)
+	p.begin += before * p.perPack
+	if rank > 0 {
+		p.singles = 0
+	}
+}
+
+// shareOf returns the largest number of packs of a block.
+func shareOf(packs, blocks int) int {
+	if blocks == 1 {
+		return packs
+	}
+	return (packs + blocks - 1) / blocks
 }
 
 func (c *Cluster) exchange(v, none pair, combine func(pair) pair) pair {

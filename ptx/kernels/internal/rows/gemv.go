@@ -124,10 +124,10 @@ func products[A, X Float](team *Block, row, next, x uint64, n int, both bool, ha
 
 // factors loads the elements of x for a pack of elements of type A.
 func factors[A, X Float](half Half, at uint64) (f [8]float32) {
-	w := loadAny[X](at, all[X]())
+	w := loadAny[X](at)
 	f = floats[X](half, &w)
 	if perPack[A]() > perPack[X]() {
-		w := loadAny[X](at+16, all[X]())
+		w := loadAny[X](at + 16)
 		v := floats[X](half, &w)
 		for i := range 4 {
 			f[4+i] = v[i]

@@ -12,7 +12,6 @@ package rows
 
 import (
 	"math"
-	"math/bits"
 
 	"github.com/purecuda/cuda/ptx/gpu"
 	"github.com/purecuda/cuda/ptx/num"
@@ -91,8 +90,8 @@ func partsOf[T Element](row uint64, n int) parts {
 // span is a row of n elements as packs. The first and the last pack can have elements before and after
 // the row, which operations replace by elements that change nothing.
 type span struct {
-	first      uint64 // address of the first pack, or of a block's first pack
-	packs      int    // number of packs from there on
+	first      uint64
+	packs      int
 	start, end uint64 // addresses of the row's first and last pack
 	head, tail only   // the elements of the row in these packs
 }
@@ -178,9 +177,6 @@ func asIs() {
 // words returns the pack at an address.
 func words(at uint64) *pack { return (*pack)(gpu.ViewAt[uint32](at, 4).Slice()) }
 
-// twoWords returns the 8 bytes at an address, a multiple of 8.
-func twoWords(at uint64) *[2]uint32 { return (*[2]uint32)(gpu.ViewAt[uint32](at, 2).Slice()) }
-
 // value returns the element at an address.
 func value[T any](at uint64) *T { return gpu.ViewAt[T](at, 1).Ptr(0) }
 
@@ -260,98 +256,41 @@ func packed[T Float](h Half, pairs bool, v *[8]float32) (w pack) {
 	return w
 }
 
-// loadAny returns the elements own of a pack of elements of type T that may begin at any element. The
-// others are 0.
-func loadAny[T Float](at uint64, own only) (w pack) {
-	if at&15 == 0 && own == all[T]() {
+// loadAny returns a pack of elements of type T that may begin at any element.
+func loadAny[T Float](at uint64) (w pack) {
+	if at&15 == 0 {
 		return *words(at)
 	}
 	if Size[T]() == 4 {
+		v := gpu.ViewAt[uint32](at, 4).Slice()
 		for i := range w {
-			if own.has(i) {
-				w[i] = *value[uint32](at + uint64(4*i))
-			}
+			w[i] = v[i]
 		}
 		return w
 	}
+	v := gpu.ViewAt[uint16](at, 8).Slice()
 	for i := range w {
-		var low, high uint16
-		if own.has(2 * i) {
-			low = *value[uint16](at + uint64(4*i))
-		}
-		if own.has(2*i + 1) {
-			high = *value[uint16](at + uint64(4*i+2))
-		}
-		w[i] = uint32(low) | uint32(high)<<16
+		w[i] = uint32(v[2*i]) | uint32(v[2*i+1])<<16
 	}
 	return w
 }
 
-// storeAny stores the elements own of a pack of elements of type T that may begin at any element.
-func storeAny[T Float](at uint64, w pack, own only) {
+// storeAny stores a pack of elements of type T that may begin at any element.
+func storeAny[T Float](at uint64, w pack) {
 	switch {
-	case at&15 == 0 && own == all[T]():
-		*words(at) = w
 	case at&15 == 0:
-		storePart[T](at, &w, own)
+		*words(at) = w
+	case Size[T]() == 4:
+		v := gpu.ViewAt[uint32](at, 4).Slice()
+		//lint:ignore S1001 the elements are in registers
+		for i := range w {
+			v[i] = w[i]
+		}
 	default:
-		for i := int32(0); own != 0; i++ {
-			asIs()
-			if own&1 != 0 && Size[T]() == 2 {
-				*value[uint16](at) = uint16(w[0])
-			} else if own&1 != 0 {
-				*value[uint32](at) = w[0]
-			}
-			at += uint64(Size[T]())
-			if Size[T]() == 2 && i&1 == 0 {
-				w[0] >>= 16
-			} else {
-				w = pack{w[1], w[2], w[3], 0}
-			}
-			own >>= 1
+		v := gpu.ViewAt[uint16](at, 8).Slice()
+		for i := range w {
+			v[2*i] = uint16(w[i])
+			v[2*i+1] = uint16(w[i] >> 16)
 		}
 	}
-}
-
-// storePart stores elements of a pack with as few stores as possible: up to a multiple of 8 bytes, stores
-// that become larger, and from there on, stores that become smaller. It counts in units of 2 bytes.
-func storePart[T Float](at uint64, w *pack, own only) {
-	unit := int32(Size[T]() / 2)
-	i, to := int32(bits.TrailingZeros32(uint32(own)))*unit, int32(bits.Len32(uint32(own)))*unit
-	where := func() uint64 { return at + uint64(2*uint32(i)) }
-	if unit == 1 && i&1 != 0 {
-		*value[uint16](where()) = uint16(word(w, i) >> 16)
-		i++
-	}
-	if i&2 != 0 && i+2 <= to {
-		*value[uint32](where()) = word(w, i)
-		i += 2
-	}
-	if i&4 != 0 && i+4 <= to {
-		*twoWords(at + 8) = [2]uint32{w[2], w[3]}
-		i += 4
-	}
-	if i+4 <= to {
-		*twoWords(at) = [2]uint32{w[0], w[1]}
-		i += 4
-	}
-	if i+2 <= to {
-		*value[uint32](where()) = word(w, i)
-		i += 2
-	}
-	if unit == 1 && i < to {
-		*value[uint16](where()) = uint16(word(w, i))
-	}
-}
-
-// word returns the word of a pack that has unit i of 2 bytes.
-func word(w *pack, i int32) uint32 {
-	low, high := w[0], w[2]
-	if i&2 != 0 {
-		low, high = w[1], w[3]
-	}
-	if i&4 != 0 {
-		return high
-	}
-	return low
 }

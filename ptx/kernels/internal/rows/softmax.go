@@ -11,28 +11,29 @@ import (
 // Softmax sets each row of dst to the softmax of scale times the row of src: see kernels.Softmax.
 func Softmax[T Float](t gpu.Thread, dst, src, rows, cols, dstPitch, srcPitch uint64, scale float32, half Half) {
 	team := &Block{t}
-	end := endOf[T](src, rows, cols, srcPitch)
 	eachRow(t, int(rows), int(cols), func(row, n int) {
-		softmax[T](t, team, dst+offset[T](row, dstPitch), src+offset[T](row, srcPitch), end, n, scale, half)
+		softmax[T](t, team, dst+offset[T](row, dstPitch), src+offset[T](row, srcPitch), n, int(cols), scale, half)
 	})
 }
 
 // SoftmaxInClusters is Softmax for sm_90 and later. A cluster can share a row.
 func SoftmaxInClusters[T Float](t gpu.Thread, dst, src, rows, cols, dstPitch, srcPitch uint64, scale float32, half Half) {
 	team := &Cluster{Block: Block{t}}
-	end := endOf[T](src, rows, cols, srcPitch)
 	eachRowOfClusters(team, int(rows), int(cols), func(row, n int) {
-		softmax[T](t, team, dst+offset[T](row, dstPitch), src+offset[T](row, srcPitch), end, n, scale, half)
+		softmax[T](t, team, dst+offset[T](row, dstPitch), src+offset[T](row, srcPitch), n, int(cols), scale, half)
 	})
 }
 
-func softmax[T Float, M Team](t gpu.Thread, team M, dst, src, end uint64, n int, scale float32, half Half) {
+func softmax[T Float, M Team](t gpu.Thread, team M, dst, src uint64, n, cols int, scale float32, half Half) {
 	own := softened{most: -math32.Inf(1)}
-	r := twiceOf[T](t, team, half, src, n, end)
-	r.forth(func(w *pack, valid only) {
+	r := twiceOf[T](t, team, half, src, n, cols)
+	r.forth(func(x float32) {
+		x = float32(x * scale)
+		own.raise(x)
+		own.sum += roughPower(x - anchor(own.most))
+	}, func(w *pack) {
 		v := floats[T](half, w)
 		scaled[T](&v, scale)
-		within[T](&v, valid, -math32.Inf(1))
 		m := v[0]
 		for i := 1; i < perPack[T](); i++ {
 			m = num.Max(m, v[i])
@@ -50,13 +51,16 @@ func softmax[T Float, M Team](t gpu.Thread, team M, dst, src, end uint64, n int,
 		return pair{m, sumOfWarp(t, float32(p[1]*math32.Exp(p[0]-anchor(m))))}
 	})
 	a, factor := anchor(all[0]), gpu.ApproxRcp(all[1])
-	r.back(func(w *pack, at uint64, valid only) {
+	r.back(func(x float32, at uint64) {
+		x = float32(x * scale)
+		setFloat[T](half, dst+at, power[T](x-a)*factor)
+	}, func(w *pack, at uint64) {
 		v := floats[T](half, w)
 		scaled[T](&v, scale)
 		for i := range perPack[T]() {
 			v[i] = power[T](v[i]-a) * factor
 		}
-		storeAny[T](dst+at, packed[T](half, team.pairs(), &v), valid)
+		storeAny[T](dst+at, packed[T](half, team.pairs(), &v))
 	})
 }
 

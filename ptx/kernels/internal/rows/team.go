@@ -8,13 +8,11 @@ import (
 // A Team is the threads that share a row. Its threads call exchange in the same order.
 type Team interface {
 	*Block | *Cluster
-	rank() int // number of the thread among those of its block
-	size() int // number of the block's threads in the team
-	// share reduces the packs of a row to those of the block.
-	share(p *span)
+	rank() int      // number of the thread among those of its block
+	size() int      // number of the block's threads in the team
+	share(p *parts) // reduces the parts of a row to those of the block
 	blocks() int
-	pairs() bool  // whether the device has the instructions of sm_80
-	ahead() int32 // number of packs that a thread loads from a row that it does not copy, before it uses them
+	pairs() bool // whether the device has the instructions of sm_80
 	// copies lets start start copies to shared memory, and waits for them. It returns false if the device
 	// has no such copies.
 	copies(start func(t gpu.Thread)) bool
@@ -32,10 +30,9 @@ type Block struct{ t gpu.Thread }
 
 func (b *Block) rank() int    { return b.t.ThreadX() }
 func (b *Block) size() int    { return b.t.BlockDimX() }
-func (b *Block) share(*span)  {}
+func (b *Block) share(*parts) {}
 func (b *Block) blocks() int  { return 1 }
 func (b *Block) pairs() bool  { return false }
-func (b *Block) ahead() int32 { return 4 }
 
 func (b *Block) copies(func(t gpu.Thread)) bool { return false }
 
@@ -81,15 +78,6 @@ func sumOfWarp(t gpu.Thread, v float32) float32 {
 
 func mostOfWarp(t gpu.Thread, v float32) float32 {
 	return overWarp(t, v, num.Max[float32])
-}
-
-// sumsOfWarp is sumOfWarp for two values.
-func sumsOfWarp(t gpu.Thread, v pair) pair {
-	size := uint32(min(t.BlockDimX(), gpu.WarpSize))
-	for d := uint32(1); d < size; d *= 2 {
-		v = pair{v[0] + gpu.ShuffleXor(t, v[0], int(d)), v[1] + gpu.ShuffleXor(t, v[1], int(d))}
-	}
-	return v
 }
 
 // offset returns the number of bytes before a row.
