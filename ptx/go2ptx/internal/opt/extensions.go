@@ -19,7 +19,7 @@ import (
 func splitExtensions(f *ir.Func) int {
 	n := 0
 	for range 4 {
-		s := &splitter{simplifier: simplifier{f: f, to: forward{}}, count: uses(f), address: addressParts(f)}
+		s := &splitter{simplifier: simplifier{f: f, to: forward{}}, count: liveUses(f), address: addressParts(f)}
 		for _, b := range f.ReversePostorder() {
 			s.block(b)
 		}
@@ -34,8 +34,24 @@ func splitExtensions(f *ir.Func) int {
 
 type splitter struct {
 	simplifier
-	count   []int  // how often each value is used
+	count   []int  // how often each value is used by values that matter
 	address []bool // whether an address is computed from the value
+}
+
+// liveUses is like uses, but does not count what removeDead will remove, such as conditions of checks that are
+// gone.
+func liveUses(f *ir.Func) []int {
+	n, live := uses(f), liveValues(f)
+	for _, b := range f.Blocks {
+		for _, v := range b.Values {
+			for _, a := range v.Args {
+				if !live[v.ID] {
+					n[a.ID]--
+				}
+			}
+		}
+	}
+	return n
 }
 
 // addressParts returns, for each value ID, whether the value is a term or factor of an offset that is added to

@@ -201,9 +201,8 @@ func isConst(v *ir.Value) bool { return v.Op == ir.OpConst }
 // removable reports whether v may be removed if its result is unused.
 func removable(v *ir.Value) bool { return v.Effects()&^ir.Reads == 0 && v.Op != ir.OpFence }
 
-// removeDead removes instructions with unused results, and stores to slots that are never read.
-func removeDead(f *ir.Func) int {
-	n := removeDeadStores(f)
+// liveValues returns, for each value ID, whether the value has an effect or one that has depends on it.
+func liveValues(f *ir.Func) []bool {
 	live := make([]bool, f.NumValues())
 	var work []*ir.Value
 	mark := func(v *ir.Value) {
@@ -232,6 +231,13 @@ func removeDead(f *ir.Func) int {
 			mark(a)
 		}
 	}
+	return live
+}
+
+// removeDead removes instructions with unused results, and stores to slots that are never read.
+func removeDead(f *ir.Func) int {
+	n := removeDeadStores(f)
+	live := liveValues(f)
 	for _, b := range f.Blocks {
 		out := b.Values[:0]
 		for _, v := range b.Values {
