@@ -47,8 +47,9 @@ func Int4[T Float](t gpu.Thread, y, a, scales, x uint64, rows, cols, group, logS
 	lane, quad := t.Lane()/4, t.Lane()%4
 	spans, warps := cols/Span, uint32(t.BlockDimX())/gpu.WarpSize
 	groupSpans := group * 32 / Span
-	if groupSpans == 0 {
-		return // a group is not shorter
+	stages := (spans + 1) / 2
+	if groupSpans == 0 || stages == 0 {
+		return // the host does not launch this
 	}
 	var weights, factors [2]uint64 // the addresses of the two rows; rows after the last one are the last one
 	for r := range weights {
@@ -57,10 +58,16 @@ func Int4[T Float](t gpu.Thread, y, a, scales, x uint64, rows, cols, group, logS
 		factors[r] = scales + uint64(row*int(spans/groupSpans))*2
 	}
 
-	// copied starts to copy the stage that begins at a span, and loads its scales.
-	g, rest := 2*uint32(t.Warp())/groupSpans, 2*uint32(t.Warp())%groupSpans // group of a span, and place in the group
-	copied := func(span, buffer uint32) (s [2][2]T) {
-		if span < spans {
+	// Blocks begin with different stages. Otherwise all of them would need the same part of x at a time.
+	done := uint32(t.Warp()) // stages, including those of other warps
+	span := 2 * (uint32(t.BlockX())%stages + done)
+	if span >= 2*stages {
+		span -= 2 * stages
+	}
+	g, rest := span/groupSpans, span%groupSpans // group of the span, and place in the group
+	// copied starts to copy the stage that begins at the span, and loads its scales.
+	copied := func(buffer uint32) (s [2][2]T) {
+		if done < stages {
 			second := span+1 < spans
 			for r := range uint32(2) {
 				for h := range uint32(2) {
@@ -85,9 +92,9 @@ func Int4[T Float](t gpu.Thread, y, a, scales, x uint64, rows, cols, group, logS
 	stepGroups, stepRest := 2*warps/groupSpans, 2*warps%groupSpans
 	var sum [2]float32
 	var s [2][2]T // the scales of the stage before
-	span, buffer := 2*uint32(t.Warp()), uint32(0)
+	buffer := uint32(0)
 	for first := true; ; first = false {
-		next := copied(span, buffer)
+		next := copied(buffer)
 		buffer ^= stage
 		if !first {
 			t.WaitGroup(1)
@@ -117,14 +124,19 @@ func Int4[T Float](t gpu.Thread, y, a, scales, x uint64, rows, cols, group, logS
 			}
 			t.SyncWarp()
 		}
-		if span >= spans {
+		if done >= stages {
 			break
 		}
 		s = next
+		done += warps
 		span += 2 * warps
 		g, rest = g+stepGroups, rest+stepRest
 		if rest >= groupSpans {
 			g, rest = g+1, rest-groupSpans
+		}
+		if span >= 2*stages {
+			span -= 2 * stages
+			g, rest = span/groupSpans, span%groupSpans
 		}
 	}
 	if quad == 0 {
