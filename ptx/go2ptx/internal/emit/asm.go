@@ -43,7 +43,9 @@ func (x *fn) asm(v *ir.Value) {
 		return
 	}
 	for _, s := range stmts {
-		x.b.Add(s)
+		if b, ok := s.(*ptx.Block); !ok || len(b.Stmts) > 0 {
+			x.b.Add(s)
+		}
 	}
 }
 

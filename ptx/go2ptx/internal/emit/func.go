@@ -25,6 +25,9 @@ type fn struct {
 	parts   map[part]*ir.Value // the OpExtract that stands for all of the same result
 	labels  []build.Label      // indexed by block ID
 	skipped []*ir.Block        // indexed by block ID: for a block without code, the block that follows it
+	ahead   []*ir.Block        // indexed by block ID: the block whose copies for phis precede the branch
+	guarded []*ir.Block        // indexed by block ID: the block that is executed with a predicate instead of a branch
+	with    *build.Guarded     // the predicate of the instructions, or nil
 	checks  []*ir.Value        // checks without a branch so far
 	loops   *ir.Loops
 	fails   []failure
@@ -35,8 +38,6 @@ type fn struct {
 }
 
 func (x *fn) fail(format string, args ...any) { x.b.Fail(fmt.Sprintf(format, args...)) }
-
-func (x *fn) op(name string, args ...build.Operand) { x.b.Op(name, args...) }
 
 // declareSlots declares the variables in local memory that instructions use. Ptxas would reserve memory
 // for the others, too.
@@ -68,8 +69,11 @@ func (x *fn) emit() {
 	x.prepareReport()
 	x.findNeeds(order)
 	x.groups = make([]*group, x.f.NumValues())
-	x.share(order)
+	s := x.share(order)
 	order = x.skip(order)
+	x.early(order, s)
+	order = slices.DeleteFunc(order, func(b *ir.Block) bool { return x.skipped[b.ID] != nil })
+	order = x.guard(order)
 	x.name(order)
 	for i, b := range order {
 		if l := x.labels[b.ID]; l != (build.Label{}) {
@@ -142,8 +146,7 @@ func splitEdges(f *ir.Func) {
 func (x *fn) skip(order []*ir.Block) []*ir.Block {
 	x.skipped = make([]*ir.Block, x.f.NumBlocks())
 	return slices.DeleteFunc(order, func(b *ir.Block) bool {
-		code := func(v *ir.Value) bool { return v.Op != ir.OpPhi && v.Op != ir.OpExtract && x.kept(v) }
-		if b == order[0] || b.Term.Kind != ir.TermJump || slices.ContainsFunc(b.Values, code) || len(x.moves(b, b.Term.Succs[0])) > 0 {
+		if b == order[0] || !x.empty(b) || len(x.moves(b, b.Term.Succs[0])) > 0 {
 			return false
 		}
 		to := x.to(b.Term.Succs[0])
@@ -207,6 +210,9 @@ func (x *fn) end(b, next *ir.Block) (e end) {
 		if e.when == e.otherwise {
 			e.when = nil
 		}
+		if g := x.guarded[b.ID]; g != nil {
+			e.when, e.otherwise = nil, x.to(g.Term.Succs[0])
+		}
 		if e.when != nil && e.when == next {
 			e.when, e.otherwise, e.not = e.otherwise, e.when, !e.not
 		}
@@ -228,6 +234,12 @@ func (x *fn) term(b, next *ir.Block) {
 		x.ret(t.Results)
 	case ir.TermExit:
 		x.op("exit")
+	}
+	if e := x.ahead[b.ID]; e != nil {
+		x.parallel(x.moves(e, e.Term.Succs[0]))
+	}
+	if g := x.guarded[b.ID]; g != nil {
+		x.emitGuarded(b, g)
 	}
 	e := x.end(b, next)
 	if e.when != nil {

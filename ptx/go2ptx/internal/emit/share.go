@@ -23,12 +23,12 @@ type sharing struct {
 	blocks  []*ir.Block   // the blocks in which the values are computed
 	at      []int         // their positions in these blocks
 	last    []map[int]int // for each value, by block ID: the position of the last instruction that reads it
-	out     [][]uint64    // by block ID: the values that are read after the block
+	in, out [][]uint64    // by block ID: the values that are read in the block or later, and after it
 	pinned  map[*ir.Value]bool
 }
 
 // share forms groups of values that share a register.
-func (x *fn) share(order []*ir.Block) {
+func (x *fn) share(order []*ir.Block) *sharing {
 	s := &sharing{x: x, dom: x.f.Dominators(), numbers: map[*ir.Value]int{}, pinned: map[*ir.Value]bool{}}
 	s.pin(order)
 	for _, b := range order {
@@ -45,9 +45,6 @@ func (x *fn) share(order []*ir.Block) {
 			}
 		}
 	}
-	if len(s.values) == 0 {
-		return
-	}
 	s.findReads(order)
 	s.flow(order)
 	for _, v := range s.values {
@@ -60,6 +57,7 @@ func (x *fn) share(order []*ir.Block) {
 			}
 		}
 	}
+	return s
 }
 
 // pin excludes the values that failure paths read, because those follow all blocks.
@@ -161,7 +159,7 @@ func (s *sharing) flow(order []*ir.Block) {
 		return list
 	}
 	in, defined := set(), set()
-	s.out = set()
+	s.in, s.out = in, set()
 	for n := range s.values {
 		defined[s.blocks[n].ID][n/64] |= 1 << (n % 64)
 		for b := range s.last[n] {
