@@ -160,14 +160,14 @@ type reduction struct {
 	kernel   kernelName
 	dst, src box
 	work     *Workspace
-	atOnce   uint64 // number of packs of a short row for each thread
+	atOnce   uint64 // number of packs that each thread processes at least
 	again    *driver.Launch
 }
 
 // ahead is the number of packs that a reduction thread loads at a time. If there are enough rows to
 // fill the device, each thread loads as many of a short row at once: all of its loads are then in
 // flight together, and the loads of a warp touch consecutive memory. For argmax, which takes longer to
-// combine the results of threads, each thread loads twice as many.
+// combine the results of threads, each thread processes twice as many packs of a row.
 const ahead = 4
 
 func (r *reduction) prepare(more ...arg) (*driver.Launch, error) {
@@ -236,5 +236,9 @@ func (r *reduction) divide(multiprocessors, each uint64) (threads int, parts uin
 	if n := (cols*uint64(r.src.size) + 15) / 16; rows >= multiprocessors*manyRows && n <= warp*ahead*4 {
 		return max(team(n, r.atOnce, warp), 2), 1
 	}
-	return teamFor(multiprocessors, rows, cols, each), 1
+	threads = teamFor(multiprocessors, rows, cols, r.atOnce*pack(r.src.size))
+	if r.atOnce > ahead && rows >= multiprocessors*blocksEach {
+		threads = min(threads, fullBlock)
+	}
+	return threads, 1
 }
