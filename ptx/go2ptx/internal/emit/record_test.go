@@ -92,7 +92,7 @@ func TestRecordedValuesOfManyChecks(t *testing.T) {
 		}
 		kinds := []string{"first", "second", "third"}
 		b.Check(kinds[0], b.Cmp(ir.SLt, x[0], x[1]), x[0], x[1], b.I64(0))
-		b.Check(kinds[1], b.Op(ir.OpNot, ir.TBool, b.Cmp(ir.SLt, x[2], x[3])), x[2], x[3], x[0])
+		b.Check(kinds[1], b.Op(ir.OpNot, ir.TBool, b.Cmp(ir.SLt, x[2], x[3])), x[2], x[1], x[0])
 		b.Check(kinds[2], b.Cmp(ir.SLt, x[4], x[5]), x[4], x[5], x[2])
 		b.Store(ir.M64, p, 0, b.Op(ir.OpAdd, ir.TI64, x[0], b.I64(1)))
 		if loop {
@@ -103,7 +103,7 @@ func TestRecordedValuesOfManyChecks(t *testing.T) {
 		b.Set(end)
 		b.B.Ret()
 		src := text(t, m, emit.Options{})
-		if n, want := strings.Count(string(src), "selp.b64"), map[bool]int{true: 3, false: 6}[loop]; n != want {
+		if n, want := strings.Count(string(src), "selp.b64"), map[bool]int{true: 2, false: 6}[loop]; n != want {
 			t.Errorf("loop: %t: %d selections, want %d\n%s", loop, n, want, src)
 		}
 		gputest.Each(t, func(t *testing.T, ctx *driver.Context) {
@@ -122,10 +122,8 @@ func TestRecordedValuesOfManyChecks(t *testing.T) {
 					continue
 				}
 				i := bits.TrailingZeros(uint(fails))
-				want := [3]int64{int64(words[2*i]), int64(words[2*i+1])}
-				if i > 0 {
-					want[2] = int64(words[2*i-2])
-				}
+				w := func(i int) int64 { return int64(words[i]) }
+				want := [][3]int64{{w(0), w(1)}, {w(2), w(1), w(0)}, {w(4), w(5), w(2)}}[i]
 				var fault *driver.KernelFault
 				if !errors.As(err, &fault) || fault.Values != want || fault.Kind != kinds[i] {
 					t.Errorf("loop: %t: %v (%+v), want %s %v\n%s", loop, err, fault, kinds[i], want, src)
