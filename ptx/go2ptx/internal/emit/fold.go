@@ -36,6 +36,10 @@ func (x *fn) fold(v *ir.Value) (f folded, ok bool) {
 				return folded{joined, []*ir.Value{x.held(b.Args[0]), x.held(high.Args[0])}}, true
 			}
 		}
+	case ir.OpSelect:
+		if a := x.inverted(v); a != nil {
+			return folded{inverted, []*ir.Value{v.Args[0], a}}, true
+		}
 	case ir.OpTrunc:
 		if a := x.held(v.Args[0]); a.Op == ir.OpLShr && x.held(a.Args[1]).IsConst(32) && x.once(a, v) {
 			return folded{upper, []*ir.Value{x.held(a.Args[0])}}, true
@@ -46,9 +50,45 @@ func (x *fn) fold(v *ir.Value) (f folded, ok bool) {
 
 // Names of folded instructions that are not those of PTX.
 const (
-	joined = "join"  // 64 bits of two halves
-	upper  = "upper" // the upper half of 64 bits
+	joined   = "join"   // 64 bits of two halves
+	upper    = "upper"  // the upper half of 64 bits
+	inverted = "invert" // a number whose bits are inverted if a condition holds
 )
+
+// inverted returns the number that the selection v selects if its condition is true or false, and otherwise the
+// complement of that number, or nil. Nothing else uses the two.
+func (x *fn) inverted(v *ir.Value) *ir.Value {
+	a, n := x.held(v.Args[1]), x.held(v.Args[2])
+	if n.Op != ir.OpNot {
+		a, n = n, a
+	}
+	if n.Op != ir.OpNot || x.held(n.Args[0]) != a || v.Type == ir.TBool || !x.once(n, v) || x.uses[a.ID] != 2 || a.Block != v.Block {
+		return nil
+	}
+	switch a.Op {
+	case ir.OpConst, ir.OpUndef, ir.OpPhi, ir.OpExtract, ir.OpNot:
+		return nil
+	}
+	return a
+}
+
+// invert emits a predicated complement in the register of the number itself, if the number and the selection do
+// not share registers with phis.
+func (x *fn) invert(v, a *ir.Value) {
+	if x.groups[v.ID] == nil && x.groups[a.ID] == nil && !x.regs[v.ID].IsValid() {
+		x.regs[v.ID] = x.own(a)
+	}
+	r, from := x.reg(v), x.reg(a)
+	if r != from {
+		x.move(r, v.Type.Kind, from)
+	}
+	cond, not := strip(v.Args[0])
+	with := x.b.When(x.reg(cond))
+	if (x.held(v.Args[1]) == a) != not {
+		with = x.b.Unless(x.reg(cond))
+	}
+	with.Op("not."+bitTypes[v.Type.Kind], r, from)
+}
 
 // product reports whether p is a product that only v uses.
 func (x *fn) product(v, p *ir.Value) bool {
@@ -65,6 +105,9 @@ func (x *fn) emitFolded(v *ir.Value, f folded) {
 	switch f.name {
 	case joined:
 		x.op("mov.b64", x.reg(v), build.Vec(x.reg(f.args[0]), x.reg(f.args[1])))
+		return
+	case inverted:
+		x.invert(v, f.args[1])
 		return
 	case upper:
 		x.op("mov.b64", build.Vec(x.temp(ir.I32), x.reg(v)), x.reg(f.args[0]))

@@ -58,3 +58,35 @@ func TestComplementsShareAComparison(t *testing.T) {
 		t.Errorf("%d comparisons:\n%s", n, text(t, m, emit.Options{}))
 	}
 }
+
+// A number whose bits are inverted under a condition stays in its register, unless it is used as it is, too.
+func TestInvertedNumbers(t *testing.T) {
+	m := &ir.Module{}
+	b, p := perThread(m, 6)
+	q := b.Cmp(ir.SGt, b.Load(ir.M64, p, 0), b.I64(5))
+	not := func(x *ir.Value) *ir.Value { return b.Op(ir.OpNot, x.Type, x) }
+	x, y, z := b.Load(ir.M64, p, 8), b.Load(ir.M64, p, 16), b.Load(ir.M64, p, 24)
+	b.Store(ir.M64, p, 8, b.Op(ir.OpSelect, ir.TI64, q, x, not(x)))
+	b.Store(ir.M64, p, 16, b.Op(ir.OpSelect, ir.TI64, not(q), y, not(y)))
+	b.Store(ir.M64, p, 24, b.Op(ir.OpSelect, ir.TI64, q, not(z), z))
+	b.Store(ir.M64, p, 32, b.Op(ir.OpXor, ir.TI64, z, b.I64(1)))
+	b.B.Ret()
+	src := string(text(t, m, emit.Options{}))
+	if n := strings.Count(src, "selp"); n != 1 {
+		t.Errorf("%d selections, want 1:\n%s", n, src)
+	}
+	expect(t, m, 2, []uint64{5, 1, 2, 3, 0, 0, 6, 1, 2, 3, 0, 0}, []uint64{5, ^uint64(1), 2, 3, 2, 0, 6, 1, ^uint64(2), ^uint64(3), 2, 0})
+}
+
+// The number and the result are values of a loop.
+func TestInvertedNumbersInLoops(t *testing.T) {
+	m := &ir.Module{}
+	b, p := perThread(m, 2)
+	l := loopOf(b, p)
+	x := l.phi(ir.TI64, b.I64(1))
+	y := b.Op(ir.OpAdd, ir.TI64, x, b.I64(2))
+	l.end(b.Op(ir.OpSelect, ir.TI64, b.Cmp(ir.Eq, l.i, b.I64(1)), b.Op(ir.OpNot, ir.TI64, y), y))
+	b.Store(ir.M64, p, 8, x)
+	b.B.Ret()
+	expect(t, m, 4, []uint64{0, 0, 1, 0, 2, 0, 3, 0}, []uint64{0, 1, 1, 3, 2, ^uint64(5), 3, ^uint64(3)})
+}

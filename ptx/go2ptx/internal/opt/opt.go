@@ -76,6 +76,7 @@ var sequence = []pass{
 	{"funnel", joinShifts},
 	{"simplify", simplify},
 	{"fma", contract},
+	{"masks", removeMasks},
 	{"wide", multiplyWide},
 	{"cfg", simplifyCFG},
 	{"gvn", numberValues},

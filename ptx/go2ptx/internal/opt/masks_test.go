@@ -1,0 +1,48 @@
+package opt_test
+
+import (
+	"testing"
+
+	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
+	"github.com/purecuda/cuda/ptx/go2ptx/internal/irtest"
+)
+
+// An element of 16 bits moves through two phis of a loop. Next returns the value after an iteration.
+func TestMasksOfPhis(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		next func(b *irtest.Builder, x, y *ir.Value) *ir.Value
+		want int // masks that remain
+	}{
+		{"moved", func(b *irtest.Builder, x, y *ir.Value) *ir.Value { return y }, 0},
+		{"moved in parts", func(b *irtest.Builder, x, y *ir.Value) *ir.Value {
+			low := b.Op(ir.OpAnd, ir.TI32, x, b.I32(255))
+			return b.Op(ir.OpOr, ir.TI32, b.Op(ir.OpShl, ir.TI32, low, b.I32(8)), b.Op(ir.OpLShr, ir.TI32, y, b.I32(8)))
+		}, 0},
+		{"chosen", func(b *irtest.Builder, x, y *ir.Value) *ir.Value {
+			return b.Op(ir.OpSelect, ir.TI32, b.Cmp(ir.SLt, x, y), y, b.Op(ir.OpXor, ir.TI32, x, y))
+		}, 0},
+		{"added", func(b *irtest.Builder, x, y *ir.Value) *ir.Value { return b.Op(ir.OpAdd, ir.TI32, y, b.I32(1)) }, 1},
+		{"shifted", func(b *irtest.Builder, x, y *ir.Value) *ir.Value { return b.Op(ir.OpShl, ir.TI32, y, b.I32(1)) }, 1},
+		{"loaded with its sign", func(b *irtest.Builder, x, y *ir.Value) *ir.Value { return b.Load(ir.MS16, b.Param(0), 8) }, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := irtest.Kernel(&ir.Module{}, "k", ir.MPtr, ir.M32)
+			p, n := b.Param(0), b.Param(1)
+			first, second := b.Load(ir.MU16, p, 0), b.Load(ir.MU16, p, 2)
+			loop, end := b.Block(), b.Block()
+			b.B.Jump(loop)
+			b.Set(loop)
+			x, y, i := b.Phi(loop, ir.TI32, first), b.Phi(loop, ir.TI32, second), b.Phi(loop, ir.TI32, b.I32(0))
+			b.Asm("{ }", ir.Writes, ir.TNone)
+			z := c.next(b, x, y)
+			next := b.Op(ir.OpAdd, ir.TI32, i, b.I32(1))
+			x.Args, y.Args, i.Args = append(x.Args, y), append(y.Args, z), append(i.Args, next)
+			b.B.If(b.Cmp(ir.SLt, next, n), loop, end)
+			b.Set(end)
+			b.Store(ir.M32, p, 4, b.Op(ir.OpZExt16, ir.TI32, x))
+			b.B.Ret()
+			counts(t, optimised(t, b.F, "vectors", "unrollpart"), map[string]int{"zext16": c.want})
+		})
+	}
+}
