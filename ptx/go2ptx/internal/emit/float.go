@@ -183,7 +183,7 @@ func (x *fn) convert(v *ir.Value) {
 	case to == ir.BF16:
 		x.toBF16(r, x.widen(a), v.Round)
 	case to == ir.F32:
-		x.move(r, to, x.widen(a))
+		x.widenTo(r, a)
 	default:
 		x.op("cvt.f64.f32", r, x.widen(a))
 	}

@@ -51,16 +51,20 @@ func (x *fn) native(v *ir.Value) bool {
 
 // widen converts an f16 or bf16 value to f32.
 func (x *fn) widen(v *ir.Value) build.Reg {
-	f, h := x.temp(ir.F32), x.reg(v)
+	f := x.temp(ir.F32)
+	x.widenTo(f, v)
+	return f
+}
+
+func (x *fn) widenTo(f build.Reg, v *ir.Value) {
+	h := x.reg(v)
 	if v.Type.Kind == ir.F16 {
 		x.op("cvt.f32.f16", f, h)
-		return f
+		return
 	}
 	t := x.temp(ir.I32)
 	x.op("cvt.u32.u16", t, h)
-	x.op("shl.b32", t, t, build.Int(16))
-	x.op("mov.b32", f, t)
-	return f
+	x.op("shl.b32", f, t, build.Int(16))
 }
 
 func (x *fn) round(r build.Reg, k ir.Kind, f build.Reg) {

@@ -46,3 +46,19 @@ func TestMasksOfPhis(t *testing.T) {
 		})
 	}
 }
+
+// A conversion to 16 bits ignores the upper half of its operand.
+func TestMasksOfNarrowFloats(t *testing.T) {
+	for _, c := range []struct {
+		mask int32
+		want int
+	}{{0xffff, 0}, {0x7ffff, 0}, {0x7fff, 1}} {
+		b := irtest.Kernel(&ir.Module{}, "k", ir.MPtr)
+		p := b.Param(0)
+		x := b.Op(ir.OpAnd, ir.TI32, b.Load(ir.M32, p, 0), b.I32(c.mask))
+		b.Store(ir.MF16, p, 4, b.Op(ir.OpBitcast, ir.TF16, x))
+		b.Store(ir.MF16, p, 6, b.Op(ir.OpBitcast, ir.TF16, b.Op(ir.OpZExt16, ir.TI32, b.Load(ir.M32, p, 8))))
+		b.B.Ret()
+		counts(t, optimised(t, b.F), map[string]int{"and ": c.want, "zext16": 0})
+	}
+}

@@ -115,6 +115,10 @@ func (s *simplifier) value(v *ir.Value) *ir.Value {
 		if a := v.Args[0]; a.Op == v.Op && a.Args[0].Type == v.Type {
 			return a.Args[0]
 		}
+		if v.Type.Kind.Bits() == 16 && keepsLow(v.Args[0]) {
+			v.Args[0] = v.Args[0].Args[0]
+			s.n++
+		}
 	case ir.OpFNeg, ir.OpFAdd, ir.OpFSub, ir.OpFMul, ir.OpFDiv:
 		return s.float(v)
 	}
@@ -340,6 +344,11 @@ func (s *simplifier) width(v *ir.Value) *ir.Value {
 		return keepIf(a, r.within(0, math.MaxUint16))
 	}
 	return nil
+}
+
+// keepsLow reports whether v has the same 16 low bits as its first operand.
+func keepsLow(v *ir.Value) bool {
+	return v.Op == ir.OpZExt16 || v.Op == ir.OpSExt16 || v.Op == ir.OpAnd && isConst(v.Args[1]) && v.Args[1].Aux&0xffff == 0xffff
 }
 
 func keepIf(v *ir.Value, ok bool) *ir.Value {
