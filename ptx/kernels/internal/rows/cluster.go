@@ -44,9 +44,10 @@ func (c *Cluster) pairs() bool { return true }
 func (c *Cluster) copies(start func(t gpu.Thread)) bool {
 	start(c.t)
 	c.t.CommitGroup()
-	c.t.WaitGroup(0)
 	return true
 }
+
+func (c *Cluster) wait() { c.t.WaitGroup(0) }
 
 // blocks returns at least 1, so that the compiler adds no checks of divisions.
 func (c *Cluster) blocks() int { return max(c.t.ClusterDimX(), 1) }

@@ -11,10 +11,14 @@ type twice[T Float, M Team] struct {
 	half Half
 	room []uint32
 	keep bool
-	end  int // number of the pack after those that the thread has read in the first pass
+	// ready is set if the packs were copied. They are complete after a wait.
+	ready bool
+	end   int // number of the pack after those that the thread has read in the first pass
 }
 
-// twiceOf returns a row of n elements. cols is the length of the longest row of the kernel.
+// twiceOf returns a row of n elements. cols is the length of the longest row of the kernel. If the device
+// can, twiceOf starts copies of all packs of the thread: registers have room for few loads, and a
+// multiprocessor must have many more in flight.
 func twiceOf[T Float, M Team](t gpu.Thread, team M, half Half, row uint64, n, cols int) *twice[T, M] {
 	r := &twice[T, M]{parts: partsOf[T](row, n), team: team, half: half}
 	team.share(&r.parts)
@@ -22,12 +26,18 @@ func twiceOf[T Float, M Team](t gpu.Thread, team M, half Half, row uint64, n, co
 	room := gpu.DynamicShared[uint32](t)
 	r.keep = size*t.BlockDimY() <= len(room)
 	r.room = room[t.ThreadY()*size:]
+	r.ready = r.keep && team.copies(func(t gpu.Thread) {
+		packs := gpu.ViewAt[uint32](r.first, r.packs*4).Slice()
+		for k := team.rank(); k < r.packs; k += team.size() {
+			asIs()
+			gpu.CopyAsync(t, (*pack)(r.room[k*4:]), (*pack)(packs[k*4:]))
+		}
+	})
 	return r
 }
 
-// forth calls one for each single element of the calling thread, and then do for each pack. If the device can,
-// it first copies all packs of the thread: registers have room for few loads, and a multiprocessor must have
-// many more on their way.
+// forth calls one for each single element of the calling thread, while packs are copied, and then do for
+// each pack.
 func (r *twice[T, M]) forth(one func(x float32), do func(w *pack)) {
 	rank, size := r.team.rank(), r.team.size()
 	for i := rank; i < r.singles; i += size {
@@ -35,14 +45,11 @@ func (r *twice[T, M]) forth(one func(x float32), do func(w *pack)) {
 		one(floatOf[T](r.half, r.row+uint64(r.single(i)*Size[T]())))
 	}
 	packs := gpu.ViewAt[uint32](r.first, r.packs*4).Slice()
-	ready := r.keep && r.team.copies(func(t gpu.Thread) {
-		for k := rank; k < r.packs; k += size {
-			asIs()
-			gpu.CopyAsync(t, (*pack)(r.room[k*4:]), (*pack)(packs[k*4:]))
-		}
-	})
+	if r.ready {
+		r.team.wait()
+	}
 	load := func(k int) pack {
-		if ready {
+		if r.ready {
 			return *(*pack)(r.room[k*4:])
 		}
 		return *(*pack)(packs[k*4:])
@@ -59,7 +66,7 @@ func (r *twice[T, M]) forth(one func(x float32), do func(w *pack)) {
 		if after < r.packs {
 			next = load(after)
 		}
-		if r.keep && !ready {
+		if r.keep && !r.ready {
 			*(*pack)(r.room[k*4:]) = w
 		}
 		do(&w)

@@ -13,9 +13,9 @@ type Team interface {
 	share(p *parts) // reduces the parts of a row to those of the block
 	blocks() int
 	pairs() bool // whether the device has the instructions of sm_80
-	// copies lets start start copies to shared memory, and waits for them. It returns false if the device
-	// has no such copies.
+	// copies lets start start copies to shared memory. It returns false if the device has no such copies.
 	copies(start func(t gpu.Thread)) bool
+	wait() // waits for the copies of the calling thread
 	// exchange gives all threads the combination of their pairs. combine combines the pairs of the
 	// lanes of a warp, or of a team that is smaller than a warp, and none changes no other pair.
 	exchange(v, none pair, combine func(pair) pair) pair
@@ -35,6 +35,7 @@ func (b *Block) blocks() int  { return 1 }
 func (b *Block) pairs() bool  { return false }
 
 func (b *Block) copies(func(t gpu.Thread)) bool { return false }
+func (b *Block) wait()                          {}
 
 // mostWarps is the largest number of warps of a block.
 const mostWarps = 32
