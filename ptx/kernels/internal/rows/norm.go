@@ -46,37 +46,66 @@ func LayerNormInClusters[T Float](t gpu.Thread, dst, src, weight, bias, rows, co
 	})
 }
 
+// layer adds the distances of the elements to a number near the mean, and their squares. This takes one
+// exchange, and loses little if the number is at most twice the standard deviation from the mean. If it is
+// further away, the sums are repeated with the mean.
 func layer[T Float, M Team](t gpu.Thread, team M, dst, src, weight, bias uint64, n, cols int, eps float32, half Half) {
-	var own moments
+	sample := sampleOf[T](src, n)
 	r := twiceOf[T](t, team, half, src, n, cols)
-	r.forth(func(x float32) { own.add(1, x, 0) }, func(w *pack) {
-		v := floats[T](half, w)
-		m := v[0]
-		for i := 1; i < perPack[T](); i++ {
-			m += v[i]
+	// The sample is used after the copies of the row have started. Using it waits for its load.
+	v := floats[T](half, &sample)
+	near := v[0]
+	for i := 1; i < perPack[T](); i++ {
+		near += v[i]
+	}
+	near *= 1 / float32(perPack[T]())
+	var mean, squared float32
+	for again := false; ; again = true {
+		var sums pair
+		r.forth(func(x float32) {
+			x -= near
+			sums = pair{sums[0] + x, sums[1] + x*x}
+		}, func(w *pack) {
+			v := floats[T](half, w)
+			for i := range perPack[T]() {
+				v[i] -= near
+			}
+			s := v[0]
+			for i := 1; i < perPack[T](); i++ {
+				s += v[i]
+			}
+			sums = pair{sums[0] + s, sums[1] + squares[T](&v)}
+		})
+		sums = team.exchange(sums, pair{}, func(p pair) pair { return sumsOfWarp(t, p) })
+		d := sums[0] / float32(cols)
+		mean = near + d
+		squared = sums[1]/float32(cols) - d*d
+		if squared < 0 { // not if it is NaN
+			squared = 0
 		}
-		m *= 1 / float32(perPack[T]())
-		for i := range perPack[T]() {
-			v[i] -= m
+		if far := !(d*d <= 4*squared); again || !gpu.Any(t, far) {
+			break
 		}
-		own.add(float32(perPack[T]()), m, squares[T](&v))
-	})
-	mean := added(t, team, own.n*own.mean) / float32(cols)
-	d := own.mean - mean
-	squared := added(t, team, own.squared+own.n*d*d)
-	finish(r, dst, weight, bias, mean, gpu.ApproxRsqrt(squared/float32(cols)+eps))
+		near = mean
+	}
+	finish(r, dst, weight, bias, mean, gpu.ApproxRsqrt(squared+eps))
 }
 
-// moments is the mean of n values and the sum of the squares of their distances to it. Packs are added
-// by their own moments, which loses nothing if the mean is far from 0.
-type moments struct{ n, mean, squared float32 }
-
-func (m *moments) add(n, mean, squared float32) {
-	d := mean - m.mean
-	part := gpu.ApproxDiv(n, m.n+n)
-	m.mean += d * part
-	m.squared += squared + d*d*part*m.n
-	m.n += n
+// sampleOf returns a pack whose mean is likely to be near the mean of a row: one from the middle of it. In a
+// short row, it repeats the first element.
+func sampleOf[T Float](row uint64, n int) (w pack) {
+	if p := partsOf[T](row, n); p.packs > 0 {
+		return *words(p.first + uint64(p.packs)/2*16)
+	}
+	if n > 0 {
+		if Size[T]() == 4 {
+			w[0] = *value[uint32](row)
+		} else {
+			w[0] = uint32(*value[uint16](row)) * 0x10001
+		}
+		w = pack{w[0], w[0], w[0], w[0]}
+	}
+	return w
 }
 
 // added returns the sum of the values of a team.
@@ -105,20 +134,26 @@ func finish[T Float, M Team](r *twice[T, M], dst, weight, bias uint64, mean, fac
 		}
 		setFloat[T](half, dst+at, x)
 	}, func(w *pack, at uint64) {
+		// Both loads begin before one ends.
+		var factors, summands pack
+		if weight != 0 {
+			factors = loadAny[T](weight + at)
+		}
+		if bias != 0 {
+			summands = loadAny[T](bias + at)
+		}
 		v := floats[T](half, w)
 		for i := range perPack[T]() {
 			v[i] = (v[i] - mean) * factor
 		}
 		if weight != 0 {
-			w := loadAny[T](weight + at)
-			f := floats[T](half, &w)
+			f := floats[T](half, &factors)
 			for i := range perPack[T]() {
 				v[i] *= f[i]
 			}
 		}
 		if bias != 0 {
-			w := loadAny[T](bias + at)
-			f := floats[T](half, &w)
+			f := floats[T](half, &summands)
 			for i := range perPack[T]() {
 				v[i] += f[i]
 			}

@@ -81,6 +81,15 @@ func mostOfWarp(t gpu.Thread, v float32) float32 {
 	return overWarp(t, v, num.Max[float32])
 }
 
+// sumsOfWarp is sumOfWarp for two values.
+func sumsOfWarp(t gpu.Thread, v pair) pair {
+	size := uint32(min(t.BlockDimX(), gpu.WarpSize))
+	for d := uint32(1); d < size; d *= 2 {
+		v = pair{v[0] + gpu.ShuffleXor(t, v[0], int(d)), v[1] + gpu.ShuffleXor(t, v[1], int(d))}
+	}
+	return v
+}
+
 // offset returns the number of bytes before a row.
 func offset[T Element](row int, pitch uint64) uint64 {
 	return uint64(row) * pitch * uint64(Size[T]())
