@@ -179,15 +179,6 @@ func (b *box) packed() bool {
 	return b.addr%16 == 0 && b.pitch%n == 0 && b.cols%n == 0
 }
 
-// packs returns the largest number of packs of 16 bytes that have elements of a row.
-func (b *box) packs() uint64 {
-	n := uint64(b.cols) / pack(b.size)
-	if !b.packed() {
-		n += 2
-	}
-	return n
-}
-
 // On devices with clusters, a cluster of up to mostCluster blocks shares a long row. Each thread
 // keeps packsOfThread packs. residentThreads is the number of threads of these kernels that fit in
 // the registers of a multiprocessor.

@@ -6,6 +6,8 @@
 // cores, it needs 4.1, which is too much to keep up with the memory.
 package quantizedsm80
 
+//lint:file-ignore SA4006 staticcheck takes pairs for a function that never returns, as on the host
+
 import (
 	"github.com/purecuda/cuda/ptx/gpu"
 	"github.com/purecuda/cuda/ptx/kernels/internal/pack"
@@ -47,9 +49,8 @@ func Int4[T Float](t gpu.Thread, y, a, scales, x uint64, rows, cols, group, logS
 	lane, quad := t.Lane()/4, t.Lane()%4
 	spans, warps := cols/Span, uint32(t.BlockDimX())/gpu.WarpSize
 	groupSpans := group * 32 / Span
-	stages := (spans + 1) / 2
-	if groupSpans == 0 || stages == 0 {
-		return // the host does not launch this
+	if groupSpans == 0 {
+		return // a group is not shorter
 	}
 	var weights, factors [2]uint64 // the addresses of the two rows; rows after the last one are the last one
 	for r := range weights {
@@ -58,20 +59,14 @@ func Int4[T Float](t gpu.Thread, y, a, scales, x uint64, rows, cols, group, logS
 		factors[r] = scales + uint64(row*int(spans/groupSpans))*2
 	}
 
-	// Blocks begin with different stages. Otherwise all of them would need the same part of x at a time.
-	done := uint32(t.Warp()) // stages, including those of other warps
-	span := 2 * (uint32(t.BlockX())%stages + done)
-	if span >= 2*stages {
-		span -= 2 * stages
-	}
-	g, rest := span/groupSpans, span%groupSpans // group of the span, and place in the group
-	// copied starts to copy the stage that begins at the span, and loads its scales.
-	copied := func(buffer uint32) (s [2][2]T) {
-		if done < stages {
+	// copied starts to copy the stage that begins at a span, and loads its scales.
+	g, rest := 2*uint32(t.Warp())/groupSpans, 2*uint32(t.Warp())%groupSpans // group of a span, and place in the group
+	copied := func(span, buffer uint32) (s [2][2]T) {
+		if span < spans {
 			second := span+1 < spans
 			for r := range uint32(2) {
 				for h := range uint32(2) {
-					gpu.CopyAsyncIf(t, &ring[buffer+(2*h+r)*gpu.WarpSize+uint32(t.Lane())], words(weights[r]+uint64(span+h)*(Span/2)), h == 0 || second)
+					copyWeights(&ring[buffer+(2*h+r)*gpu.WarpSize+uint32(t.Lane())], weights[r]+uint64(span+h)*(Span/2), h == 0 || second)
 				}
 			}
 			gpu.CopyAsyncIf(t, &ring[buffer+4*gpu.WarpSize+place(uint32(t.Lane()))], words(x+uint64(span)*(2*Span)+uint64(t.Lane())*16), t.Lane() < 16 || second)
@@ -92,9 +87,9 @@ func Int4[T Float](t gpu.Thread, y, a, scales, x uint64, rows, cols, group, logS
 	stepGroups, stepRest := 2*warps/groupSpans, 2*warps%groupSpans
 	var sum [2]float32
 	var s [2][2]T // the scales of the stage before
-	buffer := uint32(0)
+	span, buffer := 2*uint32(t.Warp()), uint32(0)
 	for first := true; ; first = false {
-		next := copied(buffer)
+		next := copied(span, buffer)
 		buffer ^= stage
 		if !first {
 			t.WaitGroup(1)
@@ -124,19 +119,14 @@ func Int4[T Float](t gpu.Thread, y, a, scales, x uint64, rows, cols, group, logS
 			}
 			t.SyncWarp()
 		}
-		if done >= stages {
+		if span >= spans {
 			break
 		}
 		s = next
-		done += warps
 		span += 2 * warps
 		g, rest = g+stepGroups, rest+stepRest
 		if rest >= groupSpans {
 			g, rest = g+1, rest-groupSpans
-		}
-		if span >= 2*stages {
-			span -= 2 * stages
-			g, rest = span/groupSpans, span%groupSpans
 		}
 	}
 	if quad == 0 {
@@ -223,4 +213,14 @@ func fromFloat32[T Float](v float32) T {
 		*p = num.ToBF16(v)
 	}
 	return x
+}
+
+// copyWeights is CopyAsyncIf that also fetches the rest of 256 bytes to the L2 cache. A warp copies 128
+// bytes of a row at a time, and memory is faster if it reads longer parts.
+func copyWeights(to *[4]uint32, from uint64, ok bool) {
+	size := uint32(16)
+	if !ok {
+		size = 0
+	}
+	gpu.PTX("cp.async.cg.shared.global.L2::256B [%0], [%1], 16, %2;", gpu.SharedAddr(to), gpu.In(from), gpu.In(size))
 }
