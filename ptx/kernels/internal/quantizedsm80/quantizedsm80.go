@@ -66,7 +66,7 @@ func Int4[T Float](t gpu.Thread, y, a, scales, x uint64, rows, cols, group, logS
 			second := span+1 < spans
 			for r := range uint32(2) {
 				for h := range uint32(2) {
-					copyWeights(&ring[buffer+(2*h+r)*gpu.WarpSize+uint32(t.Lane())], weights[r]+uint64(span+h)*(Span/2), h == 0 || second)
+					gpu.CopyAsyncIf(t, &ring[buffer+(2*h+r)*gpu.WarpSize+uint32(t.Lane())], words(weights[r]+uint64(span+h)*(Span/2)), h == 0 || second)
 				}
 			}
 			gpu.CopyAsyncIf(t, &ring[buffer+4*gpu.WarpSize+place(uint32(t.Lane()))], words(x+uint64(span)*(2*Span)+uint64(t.Lane())*16), t.Lane() < 16 || second)
@@ -213,14 +213,4 @@ func fromFloat32[T Float](v float32) T {
 		*p = num.ToBF16(v)
 	}
 	return x
-}
-
-// copyWeights is CopyAsyncIf that also fetches the rest of 256 bytes to the L2 cache. A warp copies 128
-// bytes of a row at a time, and memory is faster if it reads longer parts.
-func copyWeights(to *[4]uint32, from uint64, ok bool) {
-	size := uint32(16)
-	if !ok {
-		size = 0
-	}
-	gpu.PTX("cp.async.cg.shared.global.L2::256B [%0], [%1], 16, %2;", gpu.SharedAddr(to), gpu.In(from), gpu.In(size))
 }
