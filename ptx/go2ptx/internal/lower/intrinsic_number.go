@@ -184,11 +184,20 @@ func findNthSet(c *icall) []leaf {
 	return []leaf{c.asm(ir.TI32, 0, "fns.b32 $0, %0, %1, %2;", c.x(0), c.x(1), n)}
 }
 
+// saturated computes with 64 bits. Ptxas 12.4 and 13.0 join add.sat and sub.sat with an addition before
+// them and lose the saturation: they compile sub.sat(x+x, x) to x.
+func saturated(op ir.Op) func(*icall) []leaf {
+	return func(c *icall) []leaf {
+		wide := c.op(op, ir.TI64, c.op(ir.OpSExt32, ir.TI64, c.x(0)), c.op(ir.OpSExt32, ir.TI64, c.x(1)))
+		return []leaf{c.asm(ir.TI32, 0, "cvt.sat.s32.s64 $0, %0;", wide)}
+	}
+}
+
 var _ = register(pathGPU, map[string]func(*icall) []leaf{
 	"MulHi":                mulHi,
 	"Mul24":                pure("mul24.lo.TYPE $0, %0, %1;"),
-	"AddSat":               pure("add.sat.s32 $0, %0, %1;"),
-	"SubSat":               pure("sub.sat.s32 $0, %0, %1;"),
+	"AddSat":               saturated(ir.OpAdd),
+	"SubSat":               saturated(ir.OpSub),
 	"Sad":                  pure("sad.TYPE $0, %0, %1, %2;"),
 	"Dp4a":                 pure("dp4a.TYPE.TYPE $0, %0, %1, %2;"),
 	"Dp2aLow":              pure("dp2a.lo.TYPE.TYPE $0, %0, %1, %2;"),

@@ -37,3 +37,17 @@ func tables(t gpu.Thread, x, y, out []uint32) {
 	out[4*i+2] = gpu.Lop3(y[i], x[i], x[i], 0x6a) ^ x[i]
 	out[4*i+3] = gpu.Lop3(x[i], y[i], x[i]>>1, 0xb8) & x[i]
 }
+
+// saturated adds and subtracts numbers that are themselves sums, with which ptxas could join the operation.
+//
+//gpu:kernel block=64
+func saturated(t gpu.Thread, x, y, out []int32) {
+	i := t.GlobalX()
+	if i >= len(x) || i >= len(y) {
+		return
+	}
+	out[4*i] = gpu.SubSat(x[i]+x[i], x[i])
+	out[4*i+1] = gpu.AddSat(x[i]-y[i], y[i])
+	out[4*i+2] = gpu.SubSat(x[i]+y[i], y[i])
+	out[4*i+3] = gpu.AddSat(x[i], y[i])
+}

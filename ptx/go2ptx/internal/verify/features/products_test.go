@@ -49,3 +49,21 @@ func TestTablesOfEqualOperands(t *testing.T) {
 		}
 	})
 }
+
+// Ptxas would compute some of these without saturation if the compiler emitted add.sat and sub.sat.
+func TestSaturationOfSums(t *testing.T) {
+	each(t, func(d *device) {
+		x, y := make([]int32, 64), make([]int32, 64)
+		for i := range x {
+			x[i], y[i] = int32(uint32(i)*0x9e3779b9), int32(uint32(i+1)*0x85ebca6b)
+		}
+		want := make([]int32, 4*len(x))
+		out := upload(d, want...)
+		k := must(SaturatedIn(d.c))(d)
+		noError(d, k.Do(d.s, k.Grid(len(x)), upload(d, x...).All(), upload(d, y...).All(), out.All()))
+		noError(d, gpu.Run(gpu.D1(1), gpu.D1(64), func(t gpu.Thread) { saturated(t, x, y, want) }))
+		if got := download(d, out); !slices.Equal(got, want) {
+			d.Errorf("the results are %#x, want %#x", got, want)
+		}
+	})
+}
