@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -38,7 +39,8 @@ func kernelsOf(tb testing.TB, path string, files ...File) []one {
 	return list
 }
 
-// written returns the kernels of the examples and of package example.
+// written returns the kernels of the examples and of package example. An example's kernels may use constants of
+// its other files.
 func written(tb testing.TB) []one {
 	tb.Helper()
 	names, err := filepath.Glob("../../examples/*/kernels.go")
@@ -46,14 +48,33 @@ func written(tb testing.TB) []one {
 		tb.Fatal(err)
 	}
 	var list []one
-	for _, name := range append(names, "internal/example/example.go") {
-		data, err := os.ReadFile(name)
+	for _, dir := range append(names, "internal/example/example.go") {
+		dir = filepath.Dir(dir)
+		names, err := filepath.Glob(dir + "/*.go")
 		if err != nil {
 			tb.Fatal(err)
 		}
-		list = append(list, kernelsOf(tb, filepath.Base(filepath.Dir(name)), File{name, data})...)
+		var files []File
+		for _, name := range names {
+			if strings.HasSuffix(name, "_test.go") || strings.HasSuffix(name, "_gpu.go") {
+				continue
+			}
+			data, err := os.ReadFile(name)
+			if err != nil {
+				tb.Fatal(err)
+			}
+			files = append(files, File{name, data})
+		}
+		list = append(list, kernelsOf(tb, filepath.Base(dir), files...)...)
 	}
 	return list
+}
+
+// The benchmark must find the kernels of the examples, which change more often than it runs.
+func TestKernelsOfTheBenchmark(t *testing.T) {
+	if n := len(written(t)); n < 25 {
+		t.Errorf("%d kernels", n)
+	}
 }
 
 // random returns n random kernels, each in its own package. The generator is in another module.

@@ -149,7 +149,7 @@ func (s *quantizedProduct) prepare(element string, kind arg, again *driver.Launc
 		if kernel != older {
 			m.source, m.kernel = source, kernel
 			blocks := (s.rows + quantizedsm80.Rows - 1) / quantizedsm80.Rows
-			// A multiprocessor has 32 warps if each has columns, and if the blocks are few enough for that.
+			// A multiprocessor has 32 warps, or one more, if each has columns, and if the blocks are few enough for that.
 			// More blocks have 8 warps each, which read longer parts of a row at a time.
 			warps := 4
 			for warps < quantizedsm80.MostWarps && (warps < 8 || 2*warps*blocks <= 33*int(n)) && 4*warps*quantizedsm80.Span <= s.cols {

@@ -33,7 +33,7 @@ func (l *Launch) Check() cu.CUresult {
 	threads := b.Count()
 	switch {
 	case g.X == 0 || g.Y == 0 || g.Z == 0, g.X > 1<<31-1, g.Y > 65535, g.Z > 65535,
-		b.X == 0 || b.Y == 0 || b.Z == 0, b.X > 1024, b.Y > 1024, b.Z > 64, threads > maxBlock:
+		b.X == 0 || b.Y == 0 || b.Z == 0, b.X > maxBlock, b.Y > maxBlock, b.Z > 64, threads > maxBlock:
 		return errInvalidValue
 	case threads > uint64(f.Info.MaxThreads):
 		return errInvalidValue

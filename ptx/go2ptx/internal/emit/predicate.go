@@ -12,7 +12,7 @@ import (
 const (
 	maxEarly   = 4 // copies for phis before a branch
 	maxOther   = 8 // instructions on the other side of that branch
-	maxGuarded = 1 // instructions with a predicate: with more, the code of ptxas needs more registers
+	maxGuarded = 1 // instructions with a predicate: with more, ptxas needs more registers, and one could overwrite the predicate of the next
 	maxFree    = 3 // computations without a predicate, for the instruction with one
 )
 
@@ -123,13 +123,7 @@ func (x *fn) guardCost(b *ir.Block) int {
 			}
 		}
 	}
-	for _, m := range x.moves(b, b.Term.Succs[0]) {
-		if m.dst.Type == ir.TBool {
-			return never // it could be the predicate
-		}
-		n++
-	}
-	return n
+	return n + len(x.moves(b, b.Term.Succs[0]))
 }
 
 // speculative reports whether an instruction is one cheap instruction that may be executed without need.
@@ -156,20 +150,13 @@ func (x *fn) emitGuarded(b, g *ir.Block) {
 	if not {
 		with = x.b.Unless(p)
 	}
-	under := map[*ir.Value]bool{}
 	for _, v := range g.Values {
 		if v.Op == ir.OpExtract || !x.kept(v) {
 			continue
 		}
 		needs := !speculative(v) || x.groups[v.ID] != nil
-		x.reads(v, func(a *ir.Value) {
-			if a = x.held(a); a.Op == ir.OpExtract {
-				a = resolve(a.Args[0])
-			}
-			needs = needs || under[a]
-		})
 		if needs {
-			under[v], x.with = true, &with
+			x.with = &with
 		}
 		x.value(v)
 		x.with = nil

@@ -55,20 +55,6 @@ func TestDefaultsOverwriteNothing(t *testing.T) {
 	expect(t, m, 5, []uint64{0, 0, 1, 0, 2, 0, 3, 0, 4, 0}, []uint64{0, 20, 1, 20, 2, 100, 3, 102, 4, 105})
 }
 
-// A predicate is not overwritten while instructions still need it.
-func TestPredicatesOfGuardedCodeRemain(t *testing.T) {
-	m := &ir.Module{}
-	b, p := perThread(m, 4)
-	l := loopOf(b, p)
-	q, x := l.phi(ir.TBool, b.Bool(true)), l.phi(ir.TI64, b.I64(3))
-	y := b.Load(ir.M64, p, 8)
-	to := meet(b, q, func(b *irtest.Builder) { b.Store(ir.M64, p, 24, x) })
-	l.end(b.Phi(to, ir.TBool, b.Bool(false), b.Bool(true)), b.Phi(to, ir.TI64, y, b.I64(9)))
-	b.Store(ir.M64, p, 16, x)
-	b.B.Ret()
-	expect(t, m, 3, []uint64{0, 4, 0, 0, 1, 4, 0, 0, 2, 4, 0, 0}, []uint64{0, 4, 3, 0, 1, 4, 4, 3, 2, 4, 9, 3})
-}
-
 // Empty inline PTX only prevents optimizations.
 func TestEmptyBlocksHaveNoCode(t *testing.T) {
 	m := &ir.Module{}
