@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"time"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/graph"
 	"github.com/purecuda/cuda/graph/arena"
 	"github.com/purecuda/cuda/graph/internal/graphtest"
@@ -21,7 +23,11 @@ func must(err error) {
 }
 
 func branches() *graph.Graph {
-	c, _, plus, times, b := graphtest.Open()
+	return branchesOn(emulator.Config{})
+}
+
+func branchesOn(config emulator.Config) *graph.Graph {
+	c, _, plus, times, b := graphtest.OpenWith(config)
 	one, err := driver.Fill[uint32](b, 1)
 	must(err)
 	add, err := plus.Prepare(graphtest.Config, b, uint32(graphtest.Elems), uint32(2))
@@ -109,15 +115,25 @@ func ExampleWriteDOT() {
 }
 
 // Find the longest path through a graph with measured nodes.
+// The cost model sets the times of the emulator, so that they are the same in every run.
 func ExampleCriticalPath() {
-	g := branches()
+	g := branchesOn(emulator.Config{CostModel: &emulator.CostModel{
+		GraphKernel: 4 * time.Microsecond, Copy: 2 * time.Microsecond,
+	}})
 	stream, err := g.Context().NewStream()
 	must(err)
 	s, err := g.Profile(context.Background(), stream, graph.WithRounds(3))
 	must(err)
 	path, total := view.CriticalPath(s)
-	fmt.Println("from node", path[0].ID, len(path) > 1, total > 0)
-	// Output: from node 0 true true
+	for _, n := range path {
+		fmt.Println("node", n.ID, n.Time)
+	}
+	fmt.Println(total)
+	// Output:
+	// node 0 2µs
+	// node 1 4µs
+	// node 3 0s
+	// 6µs
 }
 
 func ExampleSummarize() {

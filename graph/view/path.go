@@ -31,7 +31,7 @@ func CriticalPath(s *graph.Snapshot) (path []*graph.SnapshotNode, total time.Dur
 		if came[i] >= 0 {
 			until[i] += until[came[i]]
 		}
-		if last < 0 || until[i] > until[last] {
+		if last < 0 || until[i] >= until[last] { // of equal ones the later: a leaf may take no time
 			last = i
 		}
 	}

@@ -9,7 +9,12 @@ import (
 
 // Open returns a context, a stream, kernels and memory filled with ones, for examples.
 func Open() (c *driver.Context, s *driver.Stream, plus, times *driver.Kernel, b *driver.Buffer[uint32]) {
-	d, err := driver.New(emulator.New(emulator.Config{}))
+	return OpenWith(emulator.Config{})
+}
+
+// OpenWith does the same on an emulator with the given configuration.
+func OpenWith(config emulator.Config) (c *driver.Context, s *driver.Stream, plus, times *driver.Kernel, b *driver.Buffer[uint32]) {
+	d, err := driver.New(emulator.New(config))
 	must(err)
 	dev, err := d.Device(0)
 	must(err)
