@@ -95,7 +95,7 @@ unit:
 # one goroutine, where there is nothing to detect. "make race-all" runs all tests of all
 # packages. The detector needs a C compiler, so this is also the run with cgo on.
 RACE_ALSO := $(addprefix github.com/purecuda/cuda/examples/,04-capture 07-multistream 09-callable 15-peers quickstart)
-RACE_SKIP ?= ^(TestOperationsOnRowsOnDevicesOfEachText|TestTheFirstNaNIsTheLargestWhateverItsBits|TestClustersOfAnySizeAndNumber|TestSoftmaxOfSpecialNumbers|TestEveryKernelHasAnOperation|TestOperationsAreMadeAgain|TestTangledBodiesHaveNoEstimate|TestInspectPathologicalText)$$
+RACE_SKIP ?= ^(TestOperationsOnRowsOnDevicesOfEachText|TestTheFirstNaNIsTheLargestWhateverItsBits|TestClustersOfAnySizeAndNumber|TestSoftmaxOfSpecialNumbers|TestEveryKernelHasAnOperation|TestOperationsAreMadeAgain|TestTangledBodiesHaveNoEstimate|TestInspectPathologicalText|TestRandomKernelsHaveAll|TestRandomKernelsWithoutOnePass|TestGoFunctions)$$
 
 race:
 ifneq ($(HAVE_CC),)
