@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/bits"
 	"slices"
+	"unsafe"
 
 	"github.com/purecuda/cuda/ptx"
 )
@@ -72,6 +73,7 @@ type touch struct {
 	pc          int32
 	epoch, warp uint32 // epoch of the block and epoch of the thread's warp
 	batch       uint32 // number of the instruction
+	open        bool   // a write by cp.async for which the thread has not waited yet
 }
 
 type hit struct {
@@ -187,7 +189,7 @@ func (w *warp) sharedAccess(in *inst, e *access, at uint64, i int) {
 // it.
 func (w *warp) touch(in *inst, pc int32, i int, at uint64) {
 	s := w.cta.shadow
-	now := touch{uint32(w.id*lanes+i) + 1, pc, s.epoch, w.epoch, s.batch}
+	now := touch{thread: uint32(w.id*lanes+i) + 1, pc: pc, epoch: s.epoch, warp: w.epoch, batch: s.batch}
 	write := in.aux&accWrite != 0
 	sync := in.aux&(accAtomic|accSync) != 0
 	conflict, unwritten := touch{}, false
@@ -214,9 +216,34 @@ func (w *warp) touch(in *inst, pc int32, i int, at uint64) {
 	}
 }
 
+// open records that the bytes of d, which cp.async has just accessed for a lane of w, may be written
+// until the lane waits for the copy. It returns the function that records the end of the wait. From
+// then on the bytes count as written by the lane at that time.
+func (s *shadow) open(w *warp, d []byte) (waited func()) {
+	at := uintptr(unsafe.Pointer(&d[0])) - uintptr(w.cta.sharedRegion.base)
+	if at >= uintptr(len(s.bytes)) {
+		return func() {} // the shared memory of another block
+	}
+	bytes := s.bytes[at:][:len(d)]
+	for i := range bytes {
+		bytes[i].write.open = true
+	}
+	mine := bytes[0].write
+	return func() {
+		for i := range bytes {
+			if b := &bytes[i]; b.write == mine {
+				b.write.open, b.write.epoch, b.write.warp = false, s.epoch, w.epoch
+			}
+		}
+	}
+}
+
 // races reports whether the earlier access t and the current access now are
 // unordered.
 func (w *warp) races(t, now touch) bool {
+	if t.open {
+		return true
+	}
 	if t.thread == 0 || t.thread == now.thread || t.epoch != now.epoch {
 		return false
 	}
@@ -234,10 +261,18 @@ func (w *warp) afterAccess(in *inst) {
 			continue
 		}
 		o := w.cta.warps[t/lanes]
-		detail := fmt.Sprintf("unordered with the %s of thread %v at %s", verb(h.wrote), o.thread(t%lanes), w.prog.placeOf(h.prev.pc))
+		what := verb(h.wrote)
+		if h.prev.open {
+			what = "cp.async"
+		}
+		detail := fmt.Sprintf("unordered with the %s of thread %v at %s", what, o.thread(t%lanes), w.prog.placeOf(h.prev.pc))
 		f := w.accessFault(FaultRace, in, h.addr, h.lane, detail)
 		f.Space = "shared"
-		f.adviseRace(true)
+		if h.prev.open {
+			f.adviseCopy(h.prev.thread != uint32(w.id*lanes+h.lane)+1)
+		} else {
+			f.adviseRace(true)
+		}
 		w.find(f, w.prog.pcOf(in, w.pc), h.prev.pc)
 	}
 	s.hits = s.hits[:0]

@@ -149,6 +149,18 @@ func (f *Fault) adviseRace(sameBlock bool) {
 	}
 }
 
+// adviseCopy adds advice on how to avoid a race with a copy by cp.async.
+func (f *Fault) adviseCopy(byOther bool) {
+	wait, barrier := "cp.async.wait_group", "a barrier"
+	if f.inGo() {
+		wait, barrier = "t.WaitGroup", "t.Sync or t.SyncWarp"
+	}
+	f.Detail += fmt.Sprintf("; wait for the copy with %s before the access", wait)
+	if byOther {
+		f.Detail += fmt.Sprintf(", and put %s between the wait and the access", barrier)
+	}
+}
+
 // Fault reports: the position in the code and the thread.
 
 func (w *warp) lineOf(pc int32) lineInfo {

@@ -111,11 +111,14 @@ func (w *warp) asyncCopy(in *inst, m uint32, wideDst bool, size int) {
 		if k > 0 {
 			s = unsafe.Slice((*byte)(w.pointer(from, src, b[i]+from.imm, i)), size)[:k]
 		}
-		if !w.delays() {
-			clear(d[copy(d, s):])
-			continue
+		if shadow := w.cta.shadow; shadow != nil {
+			w.later(lateAsync, i, shadow.open(w, d))
 		}
-		w.later(lateAsync, i, func() { clear(d[copy(d, s):]) })
+		if w.delays() {
+			w.later(lateAsync, i, func() { clear(d[copy(d, s):]) })
+		} else {
+			clear(d[copy(d, s):])
+		}
 	}
 }
 
@@ -472,7 +475,11 @@ type lateCopy struct {
 
 func (w *warp) delays() bool { return w.cta.run.opts.Seed != 0 }
 
-// later stores lane i's copy until it is due.
+// countsGroups reports whether something happens when the kernel waits for a group of copies: the
+// copies themselves, or the end of a record that checks keep of them.
+func (w *warp) countsGroups() bool { return w.delays() || w.cta.shadow != nil }
+
+// later stores what is due when lane i's copy is.
 func (w *warp) later(kind lateKind, i int, do func()) {
 	c := lateCopy{w: w, lane: i, kind: kind, do: do}
 	if kind != lateBarrier {
@@ -516,7 +523,7 @@ func (c *cta) finishLate() {
 
 func (l *lowerer) commitGroup(kind lateKind) {
 	l.emit(func(w *warp, in *inst, m uint32) {
-		if w.delays() {
+		if w.countsGroups() {
 			w.commit(kind, m)
 		}
 	}, noReg)
@@ -544,7 +551,7 @@ func (l *lowerer) waitGroup(i *ptx.Instr, kind lateKind, all bool) {
 		open = uint32(n.Bits)
 	}
 	l.emit(func(w *warp, in *inst, m uint32) {
-		if !w.delays() {
+		if !w.countsGroups() {
 			return
 		}
 		if all {

@@ -21,9 +21,10 @@ func TestGemvQuantized(t *testing.T) {
 	})
 }
 
-// With a seed, the emulator delays asynchronous copies until the kernel waits for them.
+// With a seed, the emulator delays asynchronous copies until the kernel waits for them. The check finds
+// accesses to these bytes that only happen to be late enough.
 func TestQuantizedMatricesThatAreCopiedLate(t *testing.T) {
-	gputest.OnEmulator(t, emulator.Config{ComputeCapability: [2]int{8, 0}, Seed: 1}, func(t *testing.T, ctx *driver.Context) {
+	gputest.OnEmulator(t, emulator.Config{ComputeCapability: [2]int{8, 0}, Seed: 1, Check: emulator.CheckSharedRaces}, func(t *testing.T, ctx *driver.Context) {
 		quantizedVectors(newKit(t, ctx), num.ToF16, kernels.F16.Float32, 1e-3)
 	})
 }

@@ -127,7 +127,7 @@ func transpose(t gpu.Thread, out gpu.View2D[float32], in picture, counts gpu.Vie
 //gpu:kernel block=64
 func small16(t gpu.Thread, counts []int16, halves []uint16, sums []int32) {
 	gpu.AtomicAdd(&sums[0], int32(gpu.AtomicExchange(&halves[1], uint16(t.GlobalX()))))
-	for old, ok := counts[1], false; !ok; {
+	for old, ok := gpu.AtomicLoad(&counts[1]), false; !ok; {
 		old, ok = gpu.AtomicCompareAndSwap(&counts[1], old, old+1)
 	}
 }
