@@ -18,42 +18,23 @@ type folded struct {
 // fold returns the instruction for v and operands of it, if there is one.
 func (x *fn) fold(v *ir.Value) (f folded, ok bool) {
 	switch v.Op {
-	case ir.OpAdd:
-		a, b := x.held(v.Args[0]), x.held(v.Args[1])
-		if !x.product(v, b) {
-			a, b = b, a
-		}
-		if x.product(v, b) {
-			return folded{"mad.lo.s32", []*ir.Value{x.held(b.Args[0]), x.held(b.Args[1]), a}}, true
-		}
-	case ir.OpOr:
-		a, b := x.held(v.Args[0]), x.held(v.Args[1])
-		if a.Op == ir.OpZExt32 {
-			a, b = b, a
-		}
-		if v.Type == ir.TI64 && a.Op == ir.OpShl && b.Op == ir.OpZExt32 && x.held(a.Args[1]).IsConst(32) && x.once(a, v) && x.once(b, v) {
-			if high := x.held(a.Args[0]); high.Op == ir.OpZExt32 && x.once(high, a) {
-				return folded{joined, []*ir.Value{x.held(b.Args[0]), x.held(high.Args[0])}}, true
+	case ir.OpAdd, ir.OpPtrAdd:
+		for i := len(v.Args) - 1; i >= 0; i-- {
+			if f, ok := x.multiplyAdd(v, x.held(v.Args[i]), x.held(v.Args[1-i])); ok {
+				return f, true
 			}
 		}
 	case ir.OpSelect:
 		if a := x.inverted(v); a != nil {
 			return folded{inverted, []*ir.Value{v.Args[0], a}}, true
 		}
-	case ir.OpTrunc:
-		if a := x.held(v.Args[0]); a.Op == ir.OpLShr && x.held(a.Args[1]).IsConst(32) && x.once(a, v) {
-			return folded{upper, []*ir.Value{x.held(a.Args[0])}}, true
-		}
 	}
-	return f, false
+	return x.foldHalves(v)
 }
 
-// Names of folded instructions that are not those of PTX.
-const (
-	joined   = "join"   // 64 bits of two halves
-	upper    = "upper"  // the upper half of 64 bits
-	inverted = "invert" // a number whose bits are inverted if a condition holds
-)
+// inverted is the name of a folded instruction that is not one of PTX: a number whose bits are inverted if a
+// condition holds.
+const inverted = "invert"
 
 // inverted returns the number that the selection v selects if its condition is true or false, and otherwise the
 // complement of that number, or nil. Nothing else uses the two.
@@ -90,9 +71,28 @@ func (x *fn) invert(v, a *ir.Value) {
 	with.Op("not."+bitTypes[v.Type.Kind], r, from)
 }
 
-// product reports whether p is a product that only v uses.
-func (x *fn) product(v, p *ir.Value) bool {
-	return p.Op == ir.OpMul && v.Type.Kind == ir.I32 && x.once(p, v)
+// multiplyAdd returns the instruction for the sum v of a product and of another number, if only v uses the product.
+// An extension to 64 bits is a product with 1.
+func (x *fn) multiplyAdd(v, product, plus *ir.Value) (f folded, ok bool) {
+	if !x.once(product, v) {
+		return f, false
+	}
+	name := "mad.lo." + signedTypes[v.Type.Kind]
+	switch factor := product.Args; product.Op {
+	case ir.OpMul:
+		// Ptxas multiplies out (a*b + c)*d, and moves what does not change out of a loop.
+		if u := x.user[v.ID]; v.Type.Kind != ir.I32 && x.loops.Of[v.Block.ID] != nil && u != nil && (u.Op == ir.OpShl || u.Op == ir.OpMul) {
+			return f, false
+		}
+		return folded{name, []*ir.Value{x.held(factor[0]), x.held(factor[1]), plus}}, true
+	case ir.OpShl:
+		if n := x.held(factor[1]); v.Type.Kind == ir.I32 && n.Op == ir.OpConst && uint64(n.Aux) < 31 {
+			return folded{name, []*ir.Value{x.held(factor[0]), x.f.Const(ir.TI32, 1<<n.Aux), plus}}, true
+		}
+	case ir.OpZExt32:
+		return folded{"mad.wide.u32", []*ir.Value{x.held(factor[0]), x.f.Const(ir.TI32, 1), plus}}, true
+	}
+	return f, false
 }
 
 // once reports whether v is only used by the instruction by, and is in the same block.
@@ -103,26 +103,30 @@ func (x *fn) once(v, by *ir.Value) bool {
 // emitFolded emits the instruction f for v.
 func (x *fn) emitFolded(v *ir.Value, f folded) {
 	switch f.name {
-	case joined:
-		x.op("mov.b64", x.reg(v), build.Vec(x.reg(f.args[0]), x.reg(f.args[1])))
+	case joined, joined16:
+		x.op("mov."+bitTypes[v.Type.Kind], x.reg(v), build.Vec(x.reg(f.args[0]), x.reg(f.args[1])))
+		return
+	case bits16:
+		x.bf16Bits(x.reg(v), x.reg(f.args[0]), x.held(v.Args[0]).Round)
 		return
 	case inverted:
 		x.invert(v, f.args[1])
 		return
-	case upper:
-		x.op("mov.b64", build.Vec(x.temp(ir.I32), x.reg(v)), x.reg(f.args[0]))
+	case upper, upper16:
+		x.split(v, x.temp(v.Type.Kind), x.reg(v), f.args[0])
 		return
 	}
 	x.op(f.name, x.reg(v), x.reg(f.args[0]), x.operand(f.args[1]), x.operand(f.args[2]))
 }
 
-// countUses counts how often each value is used.
+// countUses counts how often each value is used, and finds an instruction that uses it.
 func (x *fn) countUses(order []*ir.Block) {
-	x.uses = make([]int, x.f.NumValues())
+	x.uses, x.user = make([]int, x.f.NumValues()), make([]*ir.Value, x.f.NumValues())
 	for _, b := range order {
 		for _, v := range b.Values {
 			for _, a := range v.Args {
 				x.uses[x.held(a).ID]++
+				x.user[x.held(a).ID] = v
 			}
 		}
 		if b.Term.Cond != nil {

@@ -43,6 +43,37 @@ func TestFoldedInstructions(t *testing.T) {
 	}
 }
 
+// A product, a shifted number and an extended number are added by the instruction that computes them.
+func TestMultiplyAdd(t *testing.T) {
+	for _, shared := range []bool{false, true} {
+		m := &ir.Module{}
+		b, p := perThread(m, 8)
+		x, y, w := b.Load(ir.M32, p, 0), b.Load(ir.M32, p, 4), b.Load(ir.M64, p, 8)
+		shifted := b.Op(ir.OpShl, ir.TI32, x, b.I32(4))
+		far := b.Op(ir.OpShl, ir.TI32, x, b.I32(31)) // 1<<31 is negative
+		extended := b.Op(ir.OpZExt32, ir.TI64, y)
+		product := b.Op(ir.OpMul, ir.TI64, w, w)
+		b.Store(ir.M32, p, 16, b.Op(ir.OpAdd, ir.TI32, shifted, y))
+		b.Store(ir.M32, p, 20, b.Op(ir.OpAdd, ir.TI32, y, far))
+		b.Store(ir.M64, p, 24, b.Op(ir.OpAdd, ir.TI64, extended, w))
+		b.Store(ir.M64, p, 32, b.Op(ir.OpAdd, ir.TI64, w, product))
+		if shared {
+			b.Store(ir.M32, p, 40, shifted)
+			b.Store(ir.M64, p, 48, extended)
+			b.Store(ir.M64, p, 56, product)
+		}
+		b.B.Ret()
+		want := map[string]int{"mad.lo.s32": 1, "mad.wide.u32": 1, "mad.lo.s64": 2} // and the address
+		results := []uint64{0xffffffff_00000003, 1<<40 | 7, 0x7fffffff_0000002f, 1<<40 + 1<<32 + 6, 1<<40 + 7 + 49 + 14<<40, 0, 0, 0}
+		if shared {
+			want = map[string]int{"mad.lo.s32": 0, "mad.wide.u32": 0, "mad.lo.s64": 1}
+			results[5], results[6], results[7] = 0x30, 0xffffffff, 49+14<<40
+		}
+		lines(t, m, emit.Options{}, want)
+		expect(t, m, 1, []uint64{0xffffffff_00000003, 1<<40 | 7, 0, 0, 0, 0, 0, 0}, results)
+	}
+}
+
 // A block that compares for equality and for inequality compares once.
 func TestComplementsShareAComparison(t *testing.T) {
 	m := &ir.Module{}

@@ -11,30 +11,33 @@ import (
 
 // fn is the state while a function is emitted.
 type fn struct {
-	m       *module
-	f       *ir.Func
-	b       *build.Func
-	params  []*build.Param
-	results *build.Param
-	slots   []*build.Var
-	regs    []build.Reg // indexed by value ID
-	need    []bool      // indexed by value ID: whether the value must be in a register
-	uses    []int       // indexed by value ID: how often the value is used
-	groups  []*group    // indexed by value ID: values that share a register, or nil
-	tuples  map[*ir.Value][]build.Reg
-	parts   map[part]*ir.Value // the OpExtract that stands for all of the same result
-	labels  []build.Label      // indexed by block ID
-	skipped []*ir.Block        // indexed by block ID: for a block without code, the block that follows it
-	ahead   []*ir.Block        // indexed by block ID: the block whose copies for phis precede the branch
-	guarded []*ir.Block        // indexed by block ID: the block that is executed with a predicate instead of a branch
-	with    *build.Guarded     // the predicate of the instructions, or nil
-	checks  []*ir.Value        // checks without a branch so far
-	loops   *ir.Loops
-	fails   []failure
-	late    []func() // emit code that follows the blocks
-	out     report
-	places  map[ir.Pos]int32 // for each position, the call chain (ir.Pos.Inline) of its latest .loc
-	at      ir.Pos
+	m        *module
+	f        *ir.Func
+	b        *build.Func
+	params   []*build.Param
+	results  *build.Param
+	slots    []*build.Var
+	regs     []build.Reg // indexed by value ID
+	need     []bool      // indexed by value ID: whether the value must be in a register
+	uses     []int       // indexed by value ID: how often the value is used
+	user     []*ir.Value // indexed by value ID: an instruction that uses the value, or nil
+	groups   []*group    // indexed by value ID: values that share a register, or nil
+	tuples   map[*ir.Value][]build.Reg
+	parts    map[part]*ir.Value      // the OpExtract that stands for all of the same result
+	second   map[*ir.Value]*ir.Value // for a half of a value, the other half, if the same instruction computes it
+	isSecond map[*ir.Value]bool
+	labels   []build.Label  // indexed by block ID
+	skipped  []*ir.Block    // indexed by block ID: for a block without code, the block that follows it
+	ahead    []*ir.Block    // indexed by block ID: the block whose copies for phis precede the branch
+	guarded  []*ir.Block    // indexed by block ID: the block that is executed with a predicate instead of a branch
+	with     *build.Guarded // the predicate of the instructions, or nil
+	checks   []*ir.Value    // checks without a branch so far
+	loops    *ir.Loops
+	fails    []failure
+	late     []func() // emit code that follows the blocks
+	out      report
+	places   map[ir.Pos]int32 // for each position, the call chain (ir.Pos.Inline) of its latest .loc
+	at       ir.Pos
 }
 
 func (x *fn) fail(format string, args ...any) { x.b.Fail(fmt.Sprintf(format, args...)) }
@@ -70,6 +73,7 @@ func (x *fn) emit() {
 	x.findNeeds(order)
 	x.groups = make([]*group, x.f.NumValues())
 	s := x.share(order)
+	x.pairHalves(order)
 	order = x.skip(order)
 	x.early(order, s)
 	order = slices.DeleteFunc(order, func(b *ir.Block) bool { return x.skipped[b.ID] != nil })
@@ -301,6 +305,9 @@ func (x *fn) parallel(moves []move) {
 		if r, ok := saved[v]; ok {
 			return r
 		}
+		if v.Op == ir.OpConst && v.Type == ir.TBool {
+			return immediate(v)
+		}
 		return x.operand(v)
 	}
 	for len(moves) > 0 {
@@ -346,10 +353,10 @@ type part struct {
 	i  int64
 }
 
-// held returns the value whose register holds v. A bitcast has the register of its operand, if both
-// have registers of the same type.
+// held returns the value whose register holds v. A conversion that keeps all bits has the register of its
+// operand, if both have registers of the same type.
 func (x *fn) held(v *ir.Value) *ir.Value {
-	for v = resolve(v); v.Op == ir.OpBitcast; {
+	for v = resolve(v); keepsBits(v); {
 		a := resolve(v.Args[0])
 		if a.Op == ir.OpConst || a.Op == ir.OpUndef || regTypes[a.Type.Kind] != regTypes[v.Type.Kind] {
 			return v
@@ -364,6 +371,18 @@ func (x *fn) held(v *ir.Value) *ir.Value {
 		x.parts[p] = v
 	}
 	return x.parts[p]
+}
+
+// keepsBits reports whether v is a conversion that keeps all bits of its operand. PTX defines generic addresses
+// as windows for the other state spaces, outside of which a generic address is the one in global memory.
+func keepsBits(v *ir.Value) bool {
+	switch v.Op {
+	case ir.OpBitcast:
+		return true
+	case ir.OpSpaceCast:
+		return v.Type.Space == ir.Global || v.Args[0].Type.Space == ir.Global
+	}
+	return false
 }
 
 // reg returns the register of a value. For a constant, it loads the constant into a new register.

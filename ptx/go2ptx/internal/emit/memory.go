@@ -33,6 +33,10 @@ func (x *fn) access(v *ir.Value) {
 }
 
 func (x *fn) spaceCast(v *ir.Value) {
+	if keepsBits(v) { // of a constant
+		x.move(x.reg(v), ir.I64, x.operand(v.Args[0]))
+		return
+	}
 	name := "cvta" + spaceNames[space(v)] + ".u64"
 	if v.Type.Space != ir.Generic {
 		name = "cvta.to" + spaceNames[v.Type.Space] + ".u64"
@@ -112,7 +116,7 @@ func (x *fn) store(v *ir.Value) {
 }
 
 // param emits the load of one part of a parameter. Kernels receive pointers as generic addresses,
-// so a pointer to another state space is converted.
+// so a pointer to another state space than global memory is converted.
 func (x *fn) param(v *ir.Value) {
 	i, part := x.paramOf(int(v.Aux))
 	if part == nil {
@@ -128,7 +132,7 @@ func (x *fn) param(v *ir.Value) {
 		x.loadBool(x.reg(v), at)
 		return
 	}
-	if part.Mem == ir.MPtr && part.Space != ir.Generic {
+	if part.Mem == ir.MPtr && part.Space != ir.Generic && part.Space != ir.Global {
 		t := x.temp(ir.I64)
 		x.op("ld.param.b64", t, at)
 		x.op("cvta.to"+spaceNames[part.Space]+".u64", x.reg(v), t)

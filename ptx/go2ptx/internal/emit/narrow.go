@@ -87,19 +87,26 @@ func (x *fn) toBF16(r, f build.Reg, round ir.Round) {
 		x.op("cvt."+roundNames[round]+".bf16.f32", r, f)
 		return
 	}
-	u, p := x.temp(ir.I32), x.temp(ir.Bool)
-	x.op("mov.b32", u, f)
+	u := x.temp(ir.I32)
+	x.bf16Bits(u, f, round)
+	x.op("cvt.u16.u32", r, u)
+}
+
+// bf16Bits computes the bits of an f32 value that is rounded to bf16.
+func (x *fn) bf16Bits(r, f build.Reg, round ir.Round) {
+	u, p := f, x.temp(ir.Bool)
 	if round == ir.RN {
 		low := x.temp(ir.I32)
-		x.op("shr.u32", low, u, build.Int(16))
+		u = x.temp(ir.I32)
+		x.op("shr.u32", low, f, build.Int(16))
 		x.op("and.b32", low, low, build.Int(1))
-		x.op("add.s32", u, u, low)
+		x.op("add.s32", u, f, low)
 		x.op("add.s32", u, u, build.Int(0x7fff))
 	}
-	x.op("shr.u32", u, u, build.Int(16))
+	high := x.temp(ir.I32)
+	x.op("shr.u32", high, u, build.Int(16))
 	x.op("setp.nan.f32", p, f, f)
-	x.op("selp.b32", u, build.Int(0x7fff), u, p)
-	x.op("cvt.u16.u32", r, u)
+	x.op("selp.b32", r, build.Int(0x7fff), high, p)
 }
 
 // oddF32 converts an f64 value to f32 with rounding to odd: if the result is inexact, its last bit
@@ -119,12 +126,10 @@ func (x *fn) makeOdd(f build.Reg, k ir.Kind, inexact build.Reg) build.Reg {
 	if k == ir.F64 {
 		ints = ir.I64
 	}
-	bits, odd, out := x.temp(ints), x.temp(ints), x.temp(k)
+	odd, out := x.temp(ints), x.temp(k)
 	t := bitTypes[ints]
-	x.op("mov."+t, bits, f)
 	x.op("selp."+t, odd, build.Int(1), build.Int(0), inexact)
-	x.op("or."+t, bits, bits, odd)
-	x.op("mov."+t, out, bits)
+	x.op("or."+t, out, f, odd)
 	return out
 }
 

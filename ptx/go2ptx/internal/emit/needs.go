@@ -80,14 +80,14 @@ func (x *fn) reads(v *ir.Value, mark func(*ir.Value)) {
 
 // address splits the address of a memory access into a base value and a constant offset.
 func (x *fn) address(v *ir.Value) (base *ir.Value, offset int64) {
-	base, offset = resolve(v.Args[0]), v.Aux
+	base, offset = x.held(v.Args[0]), v.Aux
 	for base.Op == ir.OpPtrAdd {
 		c := resolve(base.Args[1])
 		if c.Op != ir.OpConst || !fits(c.Aux) || !fits(offset+c.Aux) {
 			break
 		}
 		offset += c.Aux
-		base = resolve(base.Args[0])
+		base = x.held(base.Args[0])
 	}
 	return base, offset
 }

@@ -39,6 +39,9 @@ var unary = map[ir.Op]string{
 
 func (x *fn) value(v *ir.Value) {
 	x.loc(v.Pos)
+	if x.emitHalf(v) {
+		return
+	}
 	if f, ok := x.fold(v); ok {
 		x.emitFolded(v, f)
 		return

@@ -62,3 +62,18 @@ func TestMasksOfNarrowFloats(t *testing.T) {
 		counts(t, optimised(t, b.F), map[string]int{"and ": c.want, "zext16": 0})
 	}
 }
+
+// A bf16 is the upper half of the same f32, and a shift removes what a mask removes.
+func TestUpperHalves(t *testing.T) {
+	b := irtest.Kernel(&ir.Module{}, "k", ir.MPtr)
+	p := b.Param(0)
+	x, y := b.Load(ir.M32, p, 0), b.Load(ir.M32, p, 4)
+	bf16 := func(v *ir.Value) *ir.Value { return b.Op(ir.OpFConv, ir.TF32, b.Op(ir.OpBitcast, ir.TBF16, v)) }
+	b.Store(ir.MF32, p, 8, bf16(x))
+	b.Store(ir.MF32, p, 12, bf16(b.Op(ir.OpLShr, ir.TI32, x, b.I32(16))))
+	b.Store(ir.M32, p, 16, b.Op(ir.OpShl, ir.TI32, b.Op(ir.OpZExt16, ir.TI32, y), b.I32(16)))
+	b.Store(ir.M32, p, 20, b.Op(ir.OpShl, ir.TI32, b.Op(ir.OpZExt16, ir.TI32, y), b.I32(15)))
+	b.Store(ir.M32, p, 24, b.Op(ir.OpShl, ir.TI32, b.Op(ir.OpLShr, ir.TI32, y, b.I32(9)), b.I32(8)))
+	b.B.Ret()
+	counts(t, optimised(t, b.F, "vectors"), map[string]int{"fconv": 0, "lshr": 1, "zext16": 1, "shl": 4, "and ": 1})
+}

@@ -119,6 +119,11 @@ func (s *simplifier) value(v *ir.Value) *ir.Value {
 			v.Args[0] = v.Args[0].Args[0]
 			s.n++
 		}
+	case ir.OpFConv:
+		// The bits of a bf16 are the upper half of those of the same f32.
+		if a := v.Args[0]; v.Type == ir.TF32 && a.Type == ir.TBF16 && a.Op == ir.OpBitcast {
+			return s.op(ir.OpBitcast, v.Type, 0, s.op(ir.OpShl, ir.TI32, 0, a.Args[0], s.constant(ir.TI32, 16)))
+		}
 	case ir.OpFNeg, ir.OpFAdd, ir.OpFSub, ir.OpFMul, ir.OpFDiv:
 		return s.float(v)
 	}
@@ -177,6 +182,15 @@ func (s *simplifier) arithmetic(v *ir.Value) *ir.Value {
 		}
 		if n >= uint64(t.Kind.Bits()) && v.Op != ir.OpAShr {
 			return s.constant(t, 0)
+		}
+		if t == ir.TI32 && v.Op == ir.OpShl {
+			switch {
+			case n == 16 && keepsLow(a):
+				v.Args[0] = a.Args[0]
+				s.n++
+			case a.Op == ir.OpLShr && a.Args[1].IsConst(c):
+				return s.op(ir.OpAnd, t, 0, a.Args[0], s.constant(t, -1<<n))
+			}
 		}
 		if v.Op == ir.OpShl && inner(ir.OpAdd) {
 			return s.op(ir.OpAdd, t, 0, s.op(ir.OpShl, t, 0, a.Args[0], b), s.constant(t, a.Args[1].Aux<<n))
