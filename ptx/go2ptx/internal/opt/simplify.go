@@ -158,6 +158,11 @@ func (s *simplifier) arithmetic(v *ir.Value) *ir.Value {
 	if v.Op == ir.OpSub && a == b {
 		return s.constant(t, 0)
 	}
+	if t == ir.TI64 {
+		if r := s.multiple(v); r != nil {
+			return r
+		}
+	}
 	if !isConst(b) {
 		return nil
 	}

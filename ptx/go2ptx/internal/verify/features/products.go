@@ -51,3 +51,44 @@ func saturated(t gpu.Thread, x, y, out []int32) {
 	out[4*i+2] = gpu.SubSat(x[i]+y[i], y[i])
 	out[4*i+3] = gpu.AddSat(x[i], y[i])
 }
+
+// multiples multiplies numbers by constants whose lower word is 0, in several steps that ptxas could join.
+//
+//gpu:kernel block=64
+func multiples(t gpu.Thread, x, out []int64) {
+	i := t.GlobalX()
+	if i >= len(x) {
+		return
+	}
+	shifts, product, sum := x[i]<<31<<28, (x[i]<<31)*6, (x[i]+x[i])<<31
+	out[6*i] = shifts*5 + shifts
+	out[6*i+1] = product*5 + product
+	out[6*i+2] = sum*5 + sum
+	out[6*i+3] = shifts*35 + shifts
+	out[6*i+4] = (sum-x[i]<<31)*3 - product
+	words := int64(int32(x[i])) << 31 << 5
+	out[6*i+5] = words*5 + words
+}
+
+// quotients divides numbers of 64 bits by constants.
+//
+//gpu:kernel block=64
+func quotients(t gpu.Thread, x, out []int64) {
+	i := t.GlobalX()
+	if i >= len(x) {
+		return
+	}
+	s, u := x[i], uint64(x[i])
+	out[12*i] = s / 97
+	out[12*i+1] = s % -97
+	out[12*i+2] = s / 7
+	out[12*i+3] = s / -(1 << 40)
+	out[12*i+4] = s / (1<<62 + 1)
+	out[12*i+5] = int64(u / 97)
+	out[12*i+6] = int64(u % 7)
+	out[12*i+7] = int64(u / (1<<63 + 1))
+	out[12*i+8] = int64(u % 1000000007)
+	out[12*i+9] = int64(u >> 1 / 7)
+	out[12*i+10] = int64(u >> 40 % 97)
+	out[12*i+11] = s / -1
+}

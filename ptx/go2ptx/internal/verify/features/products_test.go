@@ -1,9 +1,11 @@
 package features
 
 import (
+	"math"
 	"slices"
 	"testing"
 
+	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/ptx/gpu"
 )
 
@@ -65,5 +67,46 @@ func TestSaturationOfSums(t *testing.T) {
 		if got := download(d, out); !slices.Equal(got, want) {
 			d.Errorf("the results are %#x, want %#x", got, want)
 		}
+	})
+}
+
+// arithmetic compares what a kernel computes from 64-bit numbers with what plain Go computes.
+func arithmetic(d *device, name string, results int, kernel func(x, out []int64), launch func(n int, x, out driver.View[int64])) {
+	d.Helper()
+	x := []int64{0, 1, -1, 5, 96, 97, -97, 98, 1 << 31, 1 << 32, -1 << 33, 1<<32 - 1, 1<<62 + 1, -1<<62 - 2, math.MaxInt64, math.MinInt64}
+	for i := len(x); i < 64; i++ {
+		x = append(x, int64(uint64(i)*0x9e3779b97f4a7c15>>(i%5*12)))
+	}
+	want := make([]int64, results*len(x))
+	out := upload(d, want...)
+	launch(len(x), upload(d, x...).All(), out.All())
+	kernel(x, want)
+	for i, got := range download(d, out) {
+		if got != want[i] {
+			d.Errorf("%s: result %d of %d is %d, want %d", name, i%results, x[i/results], got, want[i])
+		}
+	}
+}
+
+// Ptxas would drop a multiplication here if the compiler emitted the steps one by one.
+func TestMultiplesInSteps(t *testing.T) {
+	each(t, func(d *device) {
+		arithmetic(d, "multiples", 6, func(x, out []int64) {
+			noError(d, gpu.Run(gpu.D1(1), gpu.D1(64), func(t gpu.Thread) { multiples(t, x, out) }))
+		}, func(n int, x, out driver.View[int64]) {
+			k := must(MultiplesIn(d.c))(d)
+			noError(d, k.Do(d.s, k.Grid(n), x, out))
+		})
+	})
+}
+
+func TestQuotientsByConstants(t *testing.T) {
+	each(t, func(d *device) {
+		arithmetic(d, "quotients", 12, func(x, out []int64) {
+			noError(d, gpu.Run(gpu.D1(1), gpu.D1(64), func(t gpu.Thread) { quotients(t, x, out) }))
+		}, func(n int, x, out driver.View[int64]) {
+			k := must(QuotientsIn(d.c))(d)
+			noError(d, k.Do(d.s, k.Grid(n), x, out))
+		})
 	})
 }
