@@ -430,7 +430,8 @@ func (p *part) few() bool {
 // trips returns the smallest and the largest possible number of iterations until a test fails.
 func (p *part) trips(t *test) (low, high int64) {
 	low, high = 0, math.MaxInt64
-	if t.by != nil || t.x.Op != ir.OpPhi || t.cond < ir.SLt || t.cond > ir.SGe {
+	unsigned := (t.cond == ir.ULt || t.cond == ir.ULe) && t.step > 0
+	if t.by != nil || t.x.Op != ir.OpPhi || !unsigned && (t.cond < ir.SLt || t.cond > ir.SGe) {
 		return low, high
 	}
 	start := interval{math.MaxInt64, math.MinInt64}
@@ -444,10 +445,13 @@ func (p *part) trips(t *test) (low, high int64) {
 	if const1 := int64(1 << 60); !start.within(-const1, const1) || !end.within(-const1, const1) {
 		return low, high
 	}
+	if unsigned && (start.lo < 0 || end.lo < 0) {
+		return low, high
+	}
 	if step < 0 {
 		start, end, step = interval{-start.hi, -start.lo}, interval{-end.hi, -end.lo}, -step
 	}
-	if t.cond == ir.SLe || t.cond == ir.SGe {
+	if t.cond == ir.SLe || t.cond == ir.SGe || t.cond == ir.ULe {
 		end = interval{end.lo + 1, end.hi + 1}
 	}
 	count := func(from, to int64) int64 { return (max(to-from, 0) + step - 1) / step }

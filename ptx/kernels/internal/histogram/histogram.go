@@ -38,7 +38,11 @@ func countBytes(t gpu.Thread, counts []uint32, x []uint8, packs []uint32, skip, 
 	var sums [4]uint32 // the counters of half of the threads for four bins
 	stride := t.GridStrideX()
 	// All threads of a block do the same number of rounds.
-	for block := t.BlockX() * ByteThreads; block < n; block += Rounds * stride {
+	for block := t.BlockX() * ByteThreads; ; block += Rounds * stride {
+		last := block >= n
+		if last && t.BlockX() != 0 {
+			break
+		}
 		at := block + tid
 		var next [4]uint32
 		if at < n {
@@ -57,26 +61,33 @@ func countBytes(t gpu.Thread, counts []uint32, x []uint8, packs []uint32, skip, 
 				count(table, column, w>>24)
 			}
 		}
-		t.Sync()
-		flush(table, tid, &sums)
-		t.Sync()
-	}
-	// The first block counts the bytes before and after the packs, of which there can be many if x is
-	// short.
-	if t.BlockX() == 0 {
-		for i := tid; i < skip; i += ByteThreads {
-			count(table, column, uint32(x[i]))
-		}
-		for i := skip + Pack*n + tid; i < len(x); i += ByteThreads {
-			count(table, column, uint32(x[i]))
+		if last {
+			countRest(tid, table, column, x, skip, Pack*n)
 		}
 		t.Sync()
 		flush(table, tid, &sums)
+		t.Sync()
+		if last {
+			break
+		}
 	}
 	for j, s := range sums {
 		if bin := tid%rows*4 + j; s != 0 && bin < len(counts) {
 			gpu.AtomicAdd(&counts[bin], s)
 		}
+	}
+}
+
+// countRest counts the bytes before and after the packs, of which there can be many if x is short. Only the first
+// block does so.
+func countRest(tid int, table *[rows * ByteThreads]uint32, column uint32, x []uint8, skip, packed int) {
+	//gpu:unroll 1
+	for i := tid; i < len(x)-packed; i += ByteThreads {
+		at := i
+		if at >= skip {
+			at += packed
+		}
+		count(table, column, uint32(x[at]))
 	}
 }
 
@@ -148,6 +159,7 @@ func countValues[T Index](t gpu.Thread, counts []uint32, x []T, copies uint32) {
 	t.Sync()
 	for bin := uint32(t.ThreadX()); bin < bins; bin += Threads {
 		var sum uint32
+		//gpu:unroll 4
 		for c := range copies {
 			sum += table[c*bins+bin]
 		}

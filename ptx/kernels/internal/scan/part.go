@@ -18,9 +18,19 @@ func place[T Number](pack uint32) uint32 {
 	return (pack ^ pack/8%units[T]()) * perPack[T]()
 }
 
-func (p part[T]) pack(i uint32) [4]T { return packAt(p.x, place[T](i)) }
+// own returns the index of the first element of pack u of the lane. The upper bits of the pack's number do not
+// depend on u, so only u differs between the packs of a lane.
+func own[T Number](t gpu.Thread, u uint32) uint32 {
+	first := uint32(t.Lane()) * units[T]()
+	return (first ^ first/8%units[T]() ^ u) * perPack[T]()
+}
 
-func (p part[T]) setPack(i uint32, v [4]T) { setPackAt(p.x, place[T](i), v) }
+// neighbor returns the index of the first element of pack j*32+lane. The packs with the same number j modulo
+// units/4 have the same exchanges.
+func neighbor[T Number](t gpu.Thread, j uint32) uint32 {
+	kinds := units[T]() / 4
+	return place[T](j%kinds*gpu.WarpSize+uint32(t.Lane())) + j/kinds*kinds*gpu.WarpSize*perPack[T]()
+}
 
 // element returns the address of element i.
 func (p part[T]) element(i uint32) *T {
@@ -55,7 +65,7 @@ func (p part[T]) load(t gpu.Thread, x []T, first int, full bool) {
 			v[j] = packAt(x[first:], (j*gpu.WarpSize+lane)*perPack[T]())
 		}
 		for j := range units[T]() {
-			p.setPack(j*gpu.WarpSize+lane, v[j])
+			setPackAt(p.x, neighbor[T](t, j), v[j])
 		}
 		return
 	}
@@ -76,7 +86,7 @@ func (p part[T]) store(t gpu.Thread, x []T, first int, full bool) {
 	if full {
 		for j := range units[T]() {
 			pack := j*gpu.WarpSize + lane
-			setPackAt(x[first:], pack*perPack[T](), p.pack(pack))
+			setPackAt(x[first:], pack*perPack[T](), packAt(p.x, neighbor[T](t, j)))
 		}
 		return
 	}

@@ -57,15 +57,15 @@ func Sum[T Number](t gpu.Thread, dst, src, n, work uint64, exclusive, wide uint3
 	}
 	t.Sync()
 	tile := int(*taken)
-	own := part[T]{tiles[t.Warp()*warpTile:]}
+	mine := part[T]{tiles[t.Warp()*warpTile:]}
 	first := tile*Tile + t.Warp()*warpTile
 	full := wide != 0 && (tile+1)*Tile <= len(x)
-	own.load(t, x, first, full)
+	mine.load(t, x, first, full)
 	t.SyncWarp()
 
 	var sumOfThread T
 	for u := range units[T]() {
-		v := own.pack(uint32(t.Lane())*units[T]() + u)
+		v := packAt(mine.x, own[T](t, u))
 		for i := range perPack[T]() {
 			sumOfThread += v[i]
 		}
@@ -102,8 +102,8 @@ func Sum[T Number](t gpu.Thread, dst, src, n, work uint64, exclusive, wide uint3
 	t.Sync()
 	s = base + *start + before
 	for u := range units[T]() {
-		at := uint32(t.Lane())*units[T]() + u
-		v := own.pack(at)
+		at := own[T](t, u)
+		v := packAt(mine.x, at)
 		for i := range perPack[T]() {
 			next := s + v[i]
 			if exclusive != 0 {
@@ -113,8 +113,8 @@ func Sum[T Number](t gpu.Thread, dst, src, n, work uint64, exclusive, wide uint3
 			}
 			s = next
 		}
-		own.setPack(at, v)
+		setPackAt(mine.x, at, v)
 	}
 	t.SyncWarp()
-	own.store(t, sums, first, full)
+	mine.store(t, sums, first, full)
 }

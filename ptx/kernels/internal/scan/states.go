@@ -65,7 +65,7 @@ func (x states[T]) startOf(t gpu.Thread, tile uint32, sum T) T {
 		if lane == group-1 {
 			s = sum
 		}
-		sum = add(t, s)
+		sum = addRolled(t, s)
 		if lane == 0 {
 			x.publish(groups+inSection, sum)
 		}
@@ -83,7 +83,7 @@ func (x states[T]) startOf(t gpu.Thread, tile uint32, sum T) T {
 		if lane == group-1 {
 			s = sum // of the group
 		}
-		s = before + add(t, s)
+		s = before + addRolled(t, s)
 		if lane == 0 {
 			x.publish(groups-window[T](), s)
 		}
@@ -93,6 +93,15 @@ func (x states[T]) startOf(t gpu.Thread, tile uint32, sum T) T {
 
 // add returns the sum of the numbers of all lanes.
 func add[T Number](t gpu.Thread, v T) T {
+	for d := 1; d < gpu.WarpSize; d *= 2 {
+		v += gpu.ShuffleXor(t, v, d)
+	}
+	return v
+}
+
+// addRolled is add for few tiles. Its code is shorter.
+func addRolled[T Number](t gpu.Thread, v T) T {
+	//gpu:unroll 1
 	for d := 1; d < gpu.WarpSize; d *= 2 {
 		v += gpu.ShuffleXor(t, v, d)
 	}
