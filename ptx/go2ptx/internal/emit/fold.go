@@ -25,37 +25,61 @@ func (x *fn) fold(v *ir.Value) (f folded, ok bool) {
 			}
 		}
 	case ir.OpSelect:
-		if a := x.inverted(v); a != nil {
-			return folded{inverted, []*ir.Value{v.Args[0], a}}, true
+		if a, change := x.changed(v); a != nil {
+			return folded{conditional, append([]*ir.Value{v.Args[0]}, change.Args...)}, true
 		}
 	}
 	return x.foldHalves(v)
 }
 
-// inverted is the name of a folded instruction that is not one of PTX: a number whose bits are inverted if a
+// conditional is the name of a folded instruction that is not one of PTX: an instruction that changes a number if a
 // condition holds.
-const inverted = "invert"
+const conditional = "conditional"
 
-// inverted returns the number that the selection v selects if its condition is true or false, and otherwise the
-// complement of that number, or nil. Nothing else uses the two.
-func (x *fn) inverted(v *ir.Value) *ir.Value {
-	a, n := x.held(v.Args[1]), x.held(v.Args[2])
-	if n.Op != ir.OpNot {
-		a, n = n, a
-	}
-	if n.Op != ir.OpNot || x.held(n.Args[0]) != a || v.Type == ir.TBool || !x.once(n, v) || x.uses[a.ID] != 2 || a.Block != v.Block {
-		return nil
+// changed returns the instruction that the selection v selects if its condition is true or false, and otherwise the
+// first operand of that instruction, or nil. Nothing else uses the two.
+func (x *fn) changed(v *ir.Value) (a, change *ir.Value) {
+	a, change = x.held(v.Args[1]), x.held(v.Args[2])
+	if !x.changes(v, change, a) {
+		a, change = change, a
+		if !x.changes(v, change, a) {
+			return nil, nil
+		}
 	}
 	switch a.Op {
 	case ir.OpConst, ir.OpUndef, ir.OpPhi, ir.OpExtract, ir.OpNot:
-		return nil
+		return nil, nil
 	}
-	return a
+	return a, change
 }
 
-// invert emits a predicated complement in the register of the number itself, if the number and the selection do
-// not share registers with phis.
-func (x *fn) invert(v, a *ir.Value) {
+func (x *fn) changes(v, change, a *ir.Value) bool {
+	if v.Type == ir.TBool || !x.once(change, v) || x.uses[a.ID] != 2 || a.Block != v.Block {
+		return false
+	}
+	switch change.Op {
+	case ir.OpNot:
+	case ir.OpAdd, ir.OpOr, ir.OpXor:
+		if x.held(change.Args[1]) == a {
+			change.Args[0], change.Args[1] = change.Args[1], change.Args[0]
+		}
+		if _, ok := x.fold(change); ok {
+			return false
+		}
+	case ir.OpSub, ir.OpAnd:
+		if _, ok := x.fold(change); ok {
+			return false
+		}
+	default:
+		return false
+	}
+	return x.held(change.Args[0]) == a
+}
+
+// emitChange emits an instruction with a predicate whose result is in the register of its operand, if the operand and
+// the selection do not share registers with phis.
+func (x *fn) emitChange(v *ir.Value) {
+	a, change := x.changed(v)
 	if x.groups[v.ID] == nil && x.groups[a.ID] == nil && !x.regs[v.ID].IsValid() {
 		x.regs[v.ID] = x.own(a)
 	}
@@ -68,7 +92,12 @@ func (x *fn) invert(v, a *ir.Value) {
 	if (x.held(v.Args[1]) == a) != not {
 		with = x.b.Unless(x.reg(cond))
 	}
-	with.Op("not."+bitTypes[v.Type.Kind], r, from)
+	if change.Op == ir.OpNot {
+		with.Op("not."+bitTypes[v.Type.Kind], r, from)
+		return
+	}
+	b := binaries[change.Op]
+	with.Op(b.name+b.types[v.Type.Kind], r, from, x.operand(change.Args[1]))
 }
 
 // multiplyAdd returns the instruction for the sum v of a product and of another number, if only v uses the product.
@@ -109,8 +138,8 @@ func (x *fn) emitFolded(v *ir.Value, f folded) {
 	case bits16:
 		x.bf16Bits(x.reg(v), x.reg(f.args[0]), x.held(v.Args[0]).Round)
 		return
-	case inverted:
-		x.invert(v, f.args[1])
+	case conditional:
+		x.emitChange(v)
 		return
 	case upper, upper16:
 		x.split(v, x.temp(v.Type.Kind), x.reg(v), f.args[0])

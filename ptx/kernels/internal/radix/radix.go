@@ -76,6 +76,7 @@ func Count[K Key](t gpu.Thread, work, src, n uint64, negative, all K) {
 	if _, wide := any(all).(uint64); wide {
 		passes = 8
 	}
+	//gpu:unroll 1
 	for p := range passes {
 		table[p*Digits+t.ThreadX()] = 0
 	}
@@ -88,10 +89,17 @@ func Count[K Key](t gpu.Thread, work, src, n uint64, negative, all K) {
 		countDigits(table, passes, flip(c, negative, all))
 		countDigits(table, passes, flip(d, negative, all))
 	}
+	//gpu:unroll 1
 	for ; i < len(keys); i += stride {
-		countDigits(table, passes, flip(keys[i], negative, all))
+		k := flip(keys[i], negative, all)
+		//gpu:unroll 1
+		for p := range passes {
+			gpu.AtomicAdd(&table[p*Digits+int(k&(Digits-1))], 1)
+			k >>= Bits
+		}
 	}
 	t.Sync()
+	//gpu:unroll 1
 	for p := range passes {
 		if n := table[p*Digits+t.ThreadX()]; n != 0 {
 			gpu.AtomicAdd(&head[mostPasses+p*Digits+t.ThreadX()], n)
@@ -229,8 +237,9 @@ func (p *pass[K]) sortTile(t gpu.Thread, items int) {
 	for j := range int32(items) {
 		i := j*Threads + int32(tid)
 		x.to[j] = starts[digit[K](x.low[j], x.high[j], shift)] + uint32(i)
+		k := flipBack(whole[K](x.low[j], x.high[j]), p.negative, p.all)
 		if i < x.n {
-			p.keysOut[x.to[j]] = flipBack(whole[K](x.low[j], x.high[j]), p.negative, p.all)
+			p.keysOut[x.to[j]] = k
 		}
 	}
 	switch p.values.size {

@@ -59,7 +59,7 @@ func digitStarts(t gpu.Thread, table *[warps * Digits]uint32, starts *[Digits]ui
 			gpu.AtomicStore(&states[tile*Digits+d], count|own)
 		} else {
 			total := totals[d]
-			smaller = warpScan(t, total) - total
+			smaller = warpScanRolled(t, total) - total
 			if t.Lane() == gpu.WarpSize-1 {
 				parts[1][t.Warp()] = smaller + total
 			}
@@ -70,9 +70,9 @@ func digitStarts(t gpu.Thread, table *[warps * Digits]uint32, starts *[Digits]ui
 	}
 	t.Sync()
 	if d < Digits {
-		for w := range parts[0] {
+		for w, n := range parts[0] { // a copy, which is loaded as vectors
 			if w < t.Warp() {
-				before += parts[0][w]
+				before += n
 			}
 		}
 		starts[d] = before
@@ -93,6 +93,17 @@ func digitStarts(t gpu.Thread, table *[warps * Digits]uint32, starts *[Digits]ui
 
 // warpScan returns the sum of v over the lanes up to that of t.
 func warpScan(t gpu.Thread, v uint32) uint32 {
+	for i := 1; i < gpu.WarpSize; i *= 2 {
+		if below := gpu.ShuffleUp(t, v, i); t.Lane() >= i {
+			v += below
+		}
+	}
+	return v
+}
+
+// warpScanRolled is warpScan for few tiles. Its code is shorter.
+func warpScanRolled(t gpu.Thread, v uint32) uint32 {
+	//gpu:unroll 1
 	for i := 1; i < gpu.WarpSize; i *= 2 {
 		if below := gpu.ShuffleUp(t, v, i); t.Lane() >= i {
 			v += below
