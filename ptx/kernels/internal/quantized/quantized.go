@@ -54,23 +54,27 @@ func multiply(t gpu.Thread, dst, a, scales, src uint64, rows, cols, group, logSp
 	x := gpu.Shared[[tile / Chunk * padded]float32](t)
 	parts := gpu.Shared[[Warps][Rows + 1]float32](t)
 	words := int(cols) * bits / 32 // of a row
-	weights := gpu.ViewAt[uint32](a, int(rows)*words).Slice()
 	groups := int(cols / Chunk / group)
 
 	split := uint32(1) << (logSplit & 31)
 	each := uint32(Warps*Rows) >> (logSplit & 31) // rows of a block
 	part := uint32(t.Warp()) & (split - 1)
 	first := uint32(t.BlockX())*each + uint32(t.Warp())>>(logSplit&31)*Rows
-	var start, startScales [Rows]int // of each row; rows after the last one are the last one
+	log := uint32(2) // of the size of a scale
+	if kind != pack.F32 {
+		log = 1
+	}
+	var start, startScales [Rows]uint64 // addresses of each row; rows after the last one are the last one
 	for r := range uint32(Rows) {
 		row := int(min(first+r, rows-1))
-		start[r], startScales[r] = row*words, row*groups
+		start[r], startScales[r] = a+uint64(row*words*4), scales+uint64(row*groups)<<log
 	}
 	load := func(column int) (w [Rows][2][4]uint32) {
 		for r := range Rows {
-			w[r][0] = *(*[4]uint32)(weights[start[r]+int(uint32(column)/uint32(32/bits)):])
+			v := gpu.ViewAt[uint32](start[r]+uint64(uint32(column)/uint32(32/bits)*4), 8).Slice()
+			w[r][0] = *(*[4]uint32)(v)
 			if bits == 8 {
-				w[r][1] = *(*[4]uint32)(weights[start[r]+int(uint32(column)/uint32(32/bits))+4:])
+				w[r][1] = *(*[4]uint32)(v[4:])
 			}
 		}
 		return w
@@ -118,7 +122,7 @@ func multiply(t gpu.Thread, dst, a, scales, src uint64, rows, cols, group, logSp
 			}
 			mine := x[(span/Chunk+t.Lane())*padded:]
 			g := int(uint32(column) / Chunk / group)
-			s := loadScales(scales, int(rows)*groups, &startScales, g, kind)
+			s := loadScales(&startScales, uint64(g)<<log, kind)
 			span += int(split) * Span
 			var next [Rows][2][4]uint32
 			if ahead := column + int(split)*Span; span < tile && ahead < int(cols) {
@@ -207,17 +211,21 @@ func dot8(sum float32, w uint32, x [4]float32) float32 {
 
 // loadTile loads the thread's elements of a tile of x. After the last column, they are the last element.
 func loadTile(src uint64, first, cols uint32, kind pack.Kind) (v [tile / Threads]float32) {
+	var at [tile / Threads]uint32
+	for i := range at {
+		at[i] = min(first+uint32(i*Threads), cols-1)
+	}
 	if kind == pack.F32 {
 		x := gpu.ViewAt[float32](src, int(cols)).Slice()
 		for i := range v {
-			v[i] = x[min(first+uint32(i*Threads), cols-1)]
+			v[i] = x[at[i]]
 		}
 		return v
 	}
 	var bits [tile / Threads]uint16
 	x := gpu.ViewAt[uint16](src, int(cols)).Slice()
 	for i := range v {
-		bits[i] = x[min(first+uint32(i*Threads), cols-1)]
+		bits[i] = x[at[i]]
 	}
 	if kind == pack.F16 {
 		for i := range v {
@@ -231,21 +239,26 @@ func loadTile(src uint64, first, cols uint32, kind pack.Kind) (v [tile / Threads
 	return v
 }
 
-// loadScales loads the scales of a group of columns of each row.
-func loadScales(scales uint64, n int, start *[Rows]int, group int, kind pack.Kind) (v [Rows]float32) {
-	switch kind {
-	case pack.F32:
+// loadScales loads the scales of a group of columns of each row, which are at an offset in bytes.
+func loadScales(start *[Rows]uint64, offset uint64, kind pack.Kind) (v [Rows]float32) {
+	if kind == pack.F32 {
 		for r := range v {
-			v[r] = *gpu.ViewAt[float32](scales, n).Ptr(start[r] + group)
+			v[r] = gpu.ViewAt[float32](start[r]+offset, 1).At(0)
 		}
-	case pack.F16:
+		return v
+	}
+	var bits [Rows]uint16
+	for r := range bits {
+		bits[r] = *pack.Element[uint16](start[r] + offset)
+	}
+	if kind == pack.F16 {
 		for r := range v {
-			v[r] = (*gpu.ViewAt[num.F16](scales, n).Ptr(start[r] + group)).Float32()
+			v[r] = num.F16FromBits(bits[r]).Float32()
 		}
-	default:
-		for r := range v {
-			v[r] = (*gpu.ViewAt[num.BF16](scales, n).Ptr(start[r] + group)).Float32()
-		}
+		return v
+	}
+	for r := range v {
+		v[r] = num.BF16FromBits(bits[r]).Float32()
 	}
 	return v
 }
