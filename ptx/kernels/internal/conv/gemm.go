@@ -54,8 +54,9 @@ func Gemm[T Float](t gpu.Thread, dst, src, filters, bias uint64, s Shape) {
 		i, j := now*buffer+tr, now*buffer+depth*width+tc
 		//gpu:unroll 1
 		for p := max(0, -k); p < depth; p++ { // k is -depth at first
-			a0, a1 := *(*[4]float32)(shared[i:]), *(*[4]float32)(shared[i+32:])
-			b0, b1 := *(*[4]float32)(shared[j:]), *(*[4]float32)(shared[j+64:])
+			a, b := shared[i:], shared[j:]
+			a0, a1 := *(*[4]float32)(a), *(*[4]float32)(a[32:])
+			b0, b1 := *(*[4]float32)(b), *(*[4]float32)(b[64:])
 			i, j = i+width, j+TilePixels
 			for i := range 4 {
 				for j := range 4 {
@@ -77,16 +78,29 @@ func Gemm[T Float](t gpu.Thread, dst, src, filters, bias uint64, s Shape) {
 	// The sums go through shared memory, 16 planes at a time, so that neighbouring threads store
 	// neighbouring pixels.
 	out := gpu.ViewAt[T](dst, 1<<31).Slice()
-	for i := range 4 {
+	mine := shared[tr/4*2*TilePixels+tc:]
+	stage := func(i int) {
 		for j := range 2 {
-			r := (tr/4*2 + int32(j)) * TilePixels
-			*(*[4]float32)(shared[r+tc:]) = [4]float32(sum[i+4*j][:4])
-			*(*[4]float32)(shared[r+tc+64:]) = [4]float32(sum[i+4*j][4:])
+			*(*[4]float32)(mine[j*TilePixels:]) = [4]float32(sum[i+4*j][:4])
+			*(*[4]float32)(mine[j*TilePixels+64:]) = [4]float32(sum[i+4*j][4:])
+		}
+	}
+	//gpu:unroll 1
+	for i := range 4 {
+		switch i { // registers have no index
+		case 0:
+			stage(0)
+		case 1:
+			stage(1)
+		case 2:
+			stage(2)
+		default:
+			stage(3)
 		}
 		t.Sync()
 		//gpu:unroll 1
 		for r := range int32(16) {
-			filter := firstFilter + r/2*4 + r%2*32 + int32(i)
+			filter := firstFilter + r>>1*4 + r&1*32 + int32(i)
 			if filter < s.Filters && x.y != nowhere {
 				v := shared[r*TilePixels+tid] + biasOf[T](&s, bias, group*s.Filters+filter)
 				out[x.to+filter*s.pixels()] = fromFloat32[T](&s, v)
