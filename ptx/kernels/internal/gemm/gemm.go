@@ -71,10 +71,13 @@ func Gemm(t gpu.Thread, dst, a, b, pitchC, pitchA, pitchB uint64, m, n, k uint32
 	}
 	c := gpu.ViewAt[float32](dst, int(pitchC)*int(m)+int(n)).Slice()
 	if flags&WideC != 0 && row+Tile <= m && column+Tile <= n {
+		c = c[(int(row)+tr)*int(pitchC)+int(column)+tc:]
 		for i := range 8 {
-			at := (int(row)+tr+i/4*16+i%4)*int(pitchC) + int(column) + tc
-			storeWide(c, at, alpha, beta, sum[i][:4])
-			storeWide(c, at+32, alpha, beta, sum[i][4:])
+			storeWide(c, 0, alpha, beta, sum[i][:4])
+			storeWide(c, 32, alpha, beta, sum[i][4:])
+			if c = c[pitchC:]; i == 3 {
+				c = c[12*pitchC:]
+			}
 		}
 		return
 	}
