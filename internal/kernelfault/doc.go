@@ -6,16 +6,16 @@
 //
 // A module with checks has the variables
 //
-//	.weak .global .align 8 .u64 __purecuda_fault;
+//	.weak .global .align 16 .u64 __purecuda_fault[2];
 //	.weak .global .align 4 .u32 __purecuda_claim;
 //
-// After loading a module, the host stores the device address of a [Slot] in __purecuda_fault. Slots
-// are in page-locked memory of the context, mapped for the device. A slot has 128 bytes, in
-// little-endian order:
+// After loading a module, the host stores two device addresses in __purecuda_fault: that of a [Slot] and that of
+// the context's summary word, a u32. Modules of older compilers have only the first one. Both are in page-locked
+// memory of the context, mapped for the device. A slot has 128 bytes, in little-endian order:
 //
 //	+0   u32     flag
 //	+4   u32     epoch, which only the host writes
-//	+8   u64     device address of the context's summary word, a u32
+//	+8   u64     device address of the summary word
 //	+16  u64     device address of the site
 //	+24  i64[3]  values, such as the index and the length
 //	+48  u32[3]  block index
@@ -30,10 +30,10 @@
 //
 // A failing thread traps if __purecuda_fault is 0. Otherwise it reads the epoch e (ld.volatile) and
 // claims the slot: with an atomic maximum, it raises __purecuda_claim to e+1. The thread that raised it
-// writes the record, then flag = e+1, then summary = 1. This thread executes membar.sys before, between
-// and after the last two stores. A thread that is too late to raise __purecuda_claim stores the value
-// that it found there in claimed. It then stores summary = 1. It executes membar.sys between and after
-// these stores. Every failing thread then exits.
+// writes the record, then flag = e+1, then summary = 1. A thread that is too late to raise __purecuda_claim
+// stores the value that it found there in claimed, and then summary = 1. Both execute membar.sys before
+// each of the last two stores. Every failing thread then exits. The record may lack values and indices that
+// are 0, because the host clears all of them after it has read a record.
 //
 // The host clears the summary before it reads the slots. If the flag of a fault is not visible by
 // then, the thread will set the summary again afterwards. After the host has read a record, it sets

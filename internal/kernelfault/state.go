@@ -185,6 +185,7 @@ func (s *State) take(x *Slot) {
 	}
 	r := Record{Values: x.mem.values, Block: x.mem.block, Thread: x.mem.thread}
 	r.Site, r.Err = s.siteAt(x, cu.CUdeviceptr(x.mem.site))
+	x.mem.values, x.mem.block, x.mem.thread = [3]int64{}, [3]uint32{}, [3]uint32{}
 	x.mem.epoch.Store(flag)
 	if len(s.recent) == maxRecent {
 		s.recent = append(s.recent[:0], s.recent[1:]...)
@@ -241,6 +242,10 @@ type slotMemory struct {
 	_             [52]byte
 }
 
+// armed is the value of the variable Symbol. Modules that older compilers made have only the first word,
+// and read the address of the summary word from the slot.
+type armed struct{ slot, summary cu.CUdeviceptr }
+
 const slotBytes = unsafe.Sizeof(slotMemory{})
 
 // Slot is the memory in which the kernels of a loaded module record a fault. The methods do nothing
@@ -260,7 +265,7 @@ func (s *State) Arm(global func(at *cu.CUdeviceptr, bytes *uintptr, name *byte) 
 	var at cu.CUdeviceptr
 	var bytes uintptr
 	err := global(&at, &bytes, &symbol[0])
-	if errors.Is(err, cu.CUDA_ERROR_NOT_FOUND) || err == nil && bytes != unsafe.Sizeof(at) {
+	if errors.Is(err, cu.CUDA_ERROR_NOT_FOUND) || err == nil && bytes != unsafe.Sizeof(armed{}.slot) && bytes != unsafe.Sizeof(armed{}) {
 		return nil, nil
 	}
 	if err != nil {
@@ -272,7 +277,7 @@ func (s *State) Arm(global func(at *cu.CUdeviceptr, bytes *uintptr, name *byte) 
 	if err != nil {
 		return nil, err
 	}
-	if err := s.memory.store(s.d, at, x.at); err != nil {
+	if err := s.memory.store(s.d, at, armed{x.at, x.mem.summary}, bytes); err != nil {
 		s.memory.spare = append(s.memory.spare, x.place())
 		return nil, err
 	}

@@ -112,3 +112,20 @@ func TestParse(t *testing.T) {
 		}
 	}
 }
+
+// Kernels do not store the values and indices that are 0, so a record must not contain those of an earlier fault.
+func TestARecordHasNothingOfAnEarlierOne(t *testing.T) {
+	s, _ := newState(1)
+	var last Record
+	s.error = func(r *Record) error { last = *r; return errors.New("fault") }
+	x := s.slots[0]
+	x.mem.values, x.mem.block, x.mem.thread = [3]int64{1, 2, 3}, [3]uint32{4, 5, 6}, [3]uint32{7, 8, 9}
+	x.fault(1)
+	if s.After(0, nil); last.Values != [3]int64{1, 2, 3} || last.Block != [3]uint32{4, 5, 6} || last.Thread != [3]uint32{7, 8, 9} {
+		t.Errorf("the first record is %+v", last)
+	}
+	x.fault(0)
+	if s.After(1, nil); last.Values != [3]int64{} || last.Block != [3]uint32{} || last.Thread != [3]uint32{} {
+		t.Errorf("the second record is %+v", last)
+	}
+}

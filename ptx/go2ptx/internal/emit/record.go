@@ -119,11 +119,13 @@ func (x *fn) report() {
 	site := x.temp(ir.I64)
 	x.op("mov.u64", site, sites)
 	if x.out.fields[0].all == nil {
-		x.op("add.s64", site, site, x.passed(0))
+		x.op("mad.wide.u32", site, x.out.fields[0].reg, build.Int(1), site)
 	}
 	var values [recordedValues]build.Operand
 	for i := range values {
-		values[i] = x.passed(i + 1)
+		if all := x.out.fields[i+1].all; all == nil || !all.IsConst(0) {
+			values[i] = x.passed(i + 1)
+		}
 	}
 	x.record(site, values)
 }
@@ -263,7 +265,6 @@ func same(v, w *ir.Value) bool {
 const (
 	recordFlag    = 0
 	recordEpoch   = 4
-	recordSummary = 8
 	recordSite    = 16
 	recordValues  = 24
 	recordBlock   = 48
@@ -275,44 +276,51 @@ const (
 // claim the host's slot writes the record. A later thread notes in the slot that another thread,
 // possibly of another launch, has claimed it. A wait for the later launch must not return before
 // the other thread's record is visible. If the host provided no slot, the thread traps.
+//
+// The code has predicates instead of branches, and stores no zeros, because the host clears a record that it
+// has read. No fence follows the last store, because the end of a launch makes all stores visible to the host.
 func (x *fn) record(site build.Reg, values [recordedValues]build.Operand) {
 	fault, claim := x.m.faultVars()
 	slot, epoch, old, summary := x.temp(ir.I64), x.temp(ir.I32), x.temp(ir.I32), x.temp(ir.I64)
 	none, lost := x.temp(ir.Bool), x.temp(ir.Bool)
-	trap, late, tell := x.b.NewLabel("trap"), x.b.NewLabel("late"), x.b.NewLabel("tell")
-	x.op("ld.global.u64", slot, fault.At(0))
+	x.op("ld.global.v2.u64", build.Vec(slot, summary), fault.At(0))
 	x.op("setp.eq.s64", none, slot, build.Int(0))
-	x.b.When(none).Bra(trap)
+	x.b.When(none).Op("trap")
 	x.op("ld.volatile.global.u32", epoch, slot.At(recordEpoch))
 	x.op("add.s32", epoch, epoch, build.Int(1))
 	x.op("atom.global.max.u32", old, claim.At(0), epoch)
 	x.op("setp.ge.u32", lost, old, epoch)
-	x.b.When(lost).Bra(late)
-	x.op("st.global.u64", slot.At(recordSite), site)
-	for i, r := range values {
-		x.op("st.global.u64", slot.At(recordValues+8*int64(i)), r)
-	}
-	x.place(slot)
+	first := x.b.Unless(lost)
+	storePair(first, slot.At(recordSite), slot.At(recordValues), site, values[0])
+	storePair(first, slot.At(recordValues+8), slot.At(recordValues+16), values[1], values[2])
+	x.place(first, slot)
 	x.op("membar.sys")
-	x.op("st.volatile.global.u32", slot.At(recordFlag), epoch)
-	x.b.Bra(tell)
-	x.b.Place(late)
-	x.op("st.volatile.global.u32", slot.At(recordClaimed), old)
-	x.b.Place(tell)
+	first.Op("st.volatile.global.u32", slot.At(recordFlag), epoch)
+	x.b.When(lost).Op("st.volatile.global.u32", slot.At(recordClaimed), old)
 	x.op("membar.sys")
-	x.op("ld.global.u64", summary, slot.At(recordSummary))
 	x.op("st.volatile.global.u32", summary.At(0), build.Int(1))
-	x.op("membar.sys")
 	x.op("exit")
-	x.b.Place(trap)
-	x.trap()
+}
+
+// storePair stores two numbers of 64 bits that are adjacent in the record, except those that are nil.
+func storePair(to build.Guarded, at, next build.Operand, v, w build.Operand) {
+	a, isReg := v.(build.Reg)
+	b, areRegs := w.(build.Reg)
+	if isReg && areRegs {
+		to.Op("st.global.v2.u64", at, build.Vec(a, b))
+		return
+	}
+	for i, value := range []build.Operand{v, w} {
+		if value != nil {
+			to.Op("st.global.u64", []build.Operand{at, next}[i], value)
+		}
+	}
 }
 
 // place emits code that stores the indices of the block and of the thread.
-func (x *fn) place(slot build.Reg) {
+func (x *fn) place(to build.Guarded, slot build.Reg) {
 	specials := []build.Special{build.CtaidX, build.CtaidY, build.CtaidZ, build.TidX, build.TidY, build.TidZ}
 	if l := x.f.Launch; l.Required && l.Block[1] <= 1 && l.Block[2] <= 1 {
-		x.op("st.global.u64", slot.At(recordThread+4), build.Int(0))
 		specials = specials[:4]
 	}
 	var regs []build.Operand
@@ -321,9 +329,9 @@ func (x *fn) place(slot build.Reg) {
 		x.op("mov.u32", r, s)
 		regs = append(regs, r)
 	}
-	x.op("st.global.v4.u32", slot.At(recordBlock), build.Vec(regs[:4]...))
+	to.Op("st.global.v4.u32", slot.At(recordBlock), build.Vec(regs[:4]...))
 	if len(regs) > 4 {
-		x.op("st.global.v2.u32", slot.At(recordThread+4), build.Vec(regs[4:]...))
+		to.Op("st.global.v2.u32", slot.At(recordThread+4), build.Vec(regs[4:]...))
 	}
 }
 
@@ -331,7 +339,7 @@ var _ = [1]int{}[recordThread-recordBlock-12] // fails to compile unless the thr
 
 func (e *module) faultVars() (fault, claim *build.Var) {
 	if e.fault == nil {
-		e.fault = e.out.Global("__purecuda_fault", ptx.U64, 0).Align(8).Linkage(ptx.Weak).Init(build.Int(0))
+		e.fault = e.out.Global("__purecuda_fault", ptx.U64, 2).Align(16).Linkage(ptx.Weak).Init(build.Int(0), build.Int(0))
 		e.claim = e.out.Global("__purecuda_claim", ptx.U32, 0).Align(4).Linkage(ptx.Weak).Init(build.Int(0))
 	}
 	return e.fault, e.claim

@@ -164,3 +164,21 @@ func TestRecordedChoicesOf32Bits(t *testing.T) {
 		}
 	})
 }
+
+// The time that ptxas takes depends on the number of blocks and instructions, so the code that writes the record
+// has no branches, and stores no constant zeros.
+func TestRecordIsShort(t *testing.T) {
+	m := &ir.Module{}
+	b := irtest.Kernel(m, "k", ir.MPtr)
+	p := b.Index(b.Param(0), b.Special("%tid.x", ir.TI64), 16)
+	x, y := b.Load(ir.M64, p, 0), b.Load(ir.M64, p, 8)
+	b.Check("one", b.Cmp(ir.SLt, x, b.I64(5)), x)
+	b.Store(ir.M64, p, 0, b.I64(1))
+	b.Check("other", b.Cmp(ir.SLt, y, b.I64(5)), y)
+	b.B.Ret()
+	src := string(text(t, m, emit.Options{}))
+	_, record, found := strings.Cut(src, "_record:\n")
+	if !found || strings.Contains(record, "bra") || strings.Contains(record, ", 0;\n\tst") || strings.Contains(record, "], 0;") || strings.Count(record, "\n") > 25 {
+		t.Errorf("the record is\n%s", record)
+	}
+}

@@ -20,7 +20,7 @@ func TestWaitForARecordOfAnotherLaunch(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		m := load(t, c, compiled(t, "kinds", go2ptx.Config{}))
 		s, out := stream(t, c), buffer(t, c, 64)
-		var at [8]byte
+		var at [16]byte // the addresses of the slot and of the summary
 		ok(t, must(m.Global("__purecuda_fault"))(t).CopyTo(at[:]))
 		var host unsafe.Pointer
 		ok(t, c.Guarded().CuPointerGetAttribute(unsafe.Pointer(&host), cu.CU_POINTER_ATTRIBUTE_HOST_POINTER, driver.CUdeviceptr(binary.LittleEndian.Uint64(at[:]))))
