@@ -14,7 +14,7 @@ import (
 //
 // Rows are read once or twice as with [Softmax]. Arguments: 0 dst, 1 src, 2 weight, 3
 // rows, 4 columns, 5 pitch of dst, 6 pitch of src (all uint64), 7 eps (float32), 8 type of 16-bit elements (uint32). Do not
-// change argument 8.
+// change argument 8, and do not increase argument 4.
 func RMSNorm[T NetFloat](dst, src Matrix[T], weight driver.MemoryOf[T], eps float32, again ...*driver.Launch) (*driver.Launch, error) {
 	d, s, w := dst.operand("dst"), src.operand("src"), perColumn("weight", weight, src.Cols)
 	if err := normOperands(d, s, w); err != nil {
@@ -40,7 +40,7 @@ func RMSNorm[T NetFloat](dst, src Matrix[T], weight driver.MemoryOf[T], eps floa
 //
 // Rows are read once or twice as with [Softmax]. Arguments: 0 dst, 1 src, 2 weight, 3
 // bias, 4 rows, 5 columns, 6 pitch of dst, 7 pitch of src (all uint64), 8 eps (float32), 9 type of 16-bit elements (uint32).
-// Do not change argument 9.
+// Do not change argument 9, and do not increase argument 5.
 func LayerNorm[T NetFloat](dst, src Matrix[T], weight, bias driver.MemoryOf[T], eps float32, again ...*driver.Launch) (*driver.Launch, error) {
 	d, s := dst.operand("dst"), src.operand("src")
 	w, b := perColumn("weight", weight, src.Cols), perColumn("bias", bias, src.Cols)

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/ptx/kernels/internal/rows"
 )
 
 // A team of threads shares one row. These are the limits on the size of a team, and the
@@ -115,6 +116,11 @@ func (r *rowwise) prepare(args ...arg) (*driver.Launch, error) {
 			return l, err
 		}
 	}
+	if kernel != r.kernel && r.suitsBundles(d) {
+		m.kernel[1], m.kernel[2] = "short_", kernel[1]
+		cfg := r.bundles()
+		return m.prepare(&cfg, args...)
+	}
 	threads := r.team(cols)
 	kept := uint64(0)
 	if threads > warp {
@@ -132,6 +138,31 @@ func (r *rowwise) prepare(args ...arg) (*driver.Launch, error) {
 		cfg = inTurns(cfg, d.multiprocessors)
 	}
 	return m.prepare(&cfg, args...)
+}
+
+// A bundle is 32 short rows that follow each other, as one warp of bundleWarps in a block computes them: see
+// package rows. Longer rows have few single elements. For fewer rows, more threads are faster.
+const (
+	bundleWarps = 4
+	mostBundled = 512 // bytes of a row
+	bundledRows = 256 // minimum for each multiprocessor
+)
+
+// suitsBundles reports whether rows are short and have single elements only because they do not begin at
+// multiples of 16 bytes.
+func (r *rowwise) suitsBundles(d *device) bool {
+	row := uint64(r.dst.cols) * uint64(r.dst.size)
+	return row%16 != 0 && row <= mostBundled && r.dst.pitch == r.dst.cols && r.src.pitch == r.src.cols &&
+		(r.dst.addr^r.src.addr)%16 == 0 && uint64(r.dst.rows) >= bundledRows*d.multiprocessors
+}
+
+func (r *rowwise) bundles() driver.LaunchConfig {
+	const each = bundleWarps * warp
+	return driver.LaunchConfig{
+		Grid:      driver.D1(min((r.dst.rows+each-1)/each, mostBlocks)),
+		Block:     driver.D2(1, each),
+		SharedMem: uint32(bundleWarps * rows.BundleSize(uint64(r.dst.cols)*uint64(r.dst.size))),
+	}
 }
 
 // kept returns the number of bytes of shared memory that hold cols elements, or 0 if a block cannot

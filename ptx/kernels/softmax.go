@@ -26,10 +26,11 @@ type NetFloat interface {
 // of float32. From compute capability 9.0 on, which has clusters of blocks, the limit is about 460,000
 // elements, or 920,000 elements of 16 bits. Other rows are read twice. If each row of dst has the same
 // alignment as that of src, modulo 16 bytes, rows of any length are read and written in packs of 16
-// bytes.
+// bytes. From compute capability 9.0 on, a warp copies 32 short rows together if they have no gaps.
 //
 // Arguments: 0 dst, 1 src, 2 rows, 3 columns, 4 pitch of dst, 5 pitch of src (all
-// uint64), 6 scale (float32), 7 type of 16-bit elements (uint32). Do not change argument 7.
+// uint64), 6 scale (float32), 7 type of 16-bit elements (uint32). Do not change argument 7, and do not increase
+// argument 3.
 func Softmax[T NetFloat](dst, src Matrix[T], scale float32, again ...*driver.Launch) (*driver.Launch, error) {
 	d, s := dst.operand("dst"), src.operand("src")
 	if err := sameRows(d, s); err != nil {

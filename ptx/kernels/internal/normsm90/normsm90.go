@@ -25,3 +25,15 @@ func rmsnorm[T rows.Float](t gpu.Thread, dst, src, weight, rowCount, cols, dstPi
 func layernorm[T rows.Float](t gpu.Thread, dst, src, weight, bias, rowCount, cols, dstPitch, srcPitch uint64, eps float32, of rows.Half) {
 	rows.LayerNormInClusters[T](t, dst, src, weight, bias, rowCount, cols, dstPitch, srcPitch, eps, of)
 }
+
+//gpu:kernel maxblock=128 minblocks=8 name=rmsnorm_short
+//gpu:instance f32_sm90 half_sm90
+func shortRMSNorm[T rows.Float](t gpu.Thread, dst, src, weight, rowCount, cols, dstPitch, srcPitch uint64, eps float32, of rows.Half) {
+	rows.RMSNormOfBundles[T](t, dst, src, weight, rowCount, cols, dstPitch, srcPitch, eps, of)
+}
+
+//gpu:kernel maxblock=128 minblocks=8 name=layernorm_short
+//gpu:instance f32_sm90 half_sm90
+func shortLayerNorm[T rows.Float](t gpu.Thread, dst, src, weight, bias, rowCount, cols, dstPitch, srcPitch uint64, eps float32, of rows.Half) {
+	rows.LayerNormOfBundles[T](t, dst, src, weight, bias, rowCount, cols, dstPitch, srcPitch, eps, of)
+}

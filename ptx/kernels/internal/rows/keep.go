@@ -2,11 +2,21 @@ package rows
 
 import "github.com/purecuda/cuda/ptx/gpu"
 
+// A line is a row whose elements are visited in order, and then replaced.
+type line[T Float] interface {
+	*twice[T, *Block] | *twice[T, *Cluster] | *bundled[T]
+	forth(one func(x float32), do func(w *pack))
+	back(one func(x float32, at uint64) float32, do func(w *pack, at uint64) pack)
+	exchange(v, none pair, combine func(pair) pair) pair // see Team
+	pairs() bool
+}
+
 // twice is a row that a team reads twice. If the dynamic shared memory has room, the packs are kept
 // there in between. Each thread reads only packs that it has kept itself, so there is no barrier. The
 // single elements are few, and are read from the cache.
 type twice[T Float, M Team] struct {
 	parts
+	dst  uint64
 	team M
 	half Half
 	room []uint32
@@ -16,11 +26,11 @@ type twice[T Float, M Team] struct {
 	end   int // number of the pack after those that the thread has read in the first pass
 }
 
-// twiceOf returns a row of n elements. cols is the length of the longest row of the kernel. If the device
+// twiceOf returns a row of n elements and the address of their replacements. cols is the length of the longest row of the kernel. If the device
 // can, twiceOf starts copies of all packs of the thread: registers have room for few loads, and a
 // multiprocessor must have many more in flight.
-func twiceOf[T Float, M Team](t gpu.Thread, team M, half Half, row uint64, n, cols int) *twice[T, M] {
-	r := &twice[T, M]{parts: partsOf[T](row, n), team: team, half: half}
+func twiceOf[T Float, M Team](t gpu.Thread, team M, half Half, dst, row uint64, n, cols int) *twice[T, M] {
+	r := &twice[T, M]{parts: partsOf[T](row, n), dst: dst, team: team, half: half}
 	team.share(&r.parts)
 	size := shareOf(cols/perPack[T](), team.blocks()) * 4
 	room := gpu.DynamicShared[uint32](t)
@@ -76,10 +86,16 @@ func (r *twice[T, M]) forth(one func(x float32), do func(w *pack)) {
 	r.end = k
 }
 
+func (r *twice[T, M]) exchange(v, none pair, combine func(pair) pair) pair {
+	return r.team.exchange(v, none, combine)
+}
+
+func (r *twice[T, M]) pairs() bool { return r.team.pairs() }
+
 // back calls the function do for each pack, from the last to the first, and then the function one
-// for each single element: if the row was not kept, the caches hold what was read last. at is the
-// number of bytes before the pack or the element in the row.
-func (r *twice[T, M]) back(one func(x float32, at uint64), do func(w *pack, at uint64)) {
+// for each single element: if the row was not kept, the caches hold what was read last. It stores what they
+// return. at is the number of bytes before the pack or the element in the row.
+func (r *twice[T, M]) back(one func(x float32, at uint64) float32, do func(w *pack, at uint64) pack) {
 	rank, size := r.team.rank(), r.team.size()
 	packs := gpu.ViewAt[uint32](r.first, r.packs*4).Slice()
 	begin := uint64(r.begin * Size[T]())
@@ -91,11 +107,12 @@ func (r *twice[T, M]) back(one func(x float32, at uint64), do func(w *pack, at u
 		} else {
 			w = *(*pack)(packs[k*4:])
 		}
-		do(&w, begin+uint64(k*16))
+		at := begin + uint64(k*16)
+		storeAny[T](r.dst+at, do(&w, at))
 	}
 	for i := rank; i < r.singles; i += size {
 		asIs()
 		at := uint64(r.single(i) * Size[T]())
-		one(floatOf[T](r.half, r.row+at), at)
+		setFloat[T](r.half, r.dst+at, one(floatOf[T](r.half, r.row+at), at))
 	}
 }

@@ -1,13 +1,18 @@
 package rows
 
-import "github.com/purecuda/cuda/ptx/gpu"
+import (
+	"math"
+
+	"github.com/purecuda/cuda/ptx/gpu"
+)
 
 // RMSNorm divides each row by its root mean square: see kernels.RMSNorm. The address of weight may be
 // 0.
 func RMSNorm[T Float](t gpu.Thread, dst, src, weight, rows, cols, dstPitch, srcPitch uint64, eps float32, half Half) {
 	team := &Block{t}
 	eachRow(t, int(rows), int(cols), func(row, n int) {
-		rms[T](t, team, dst+offset[T](row, dstPitch), src+offset[T](row, srcPitch), weight, n, int(cols), eps, half)
+		r := twiceOf[T](t, team, half, dst+offset[T](row, dstPitch), src+offset[T](row, srcPitch), n, int(cols))
+		rms[T](t, r, weight, int(cols), eps, half)
 	})
 }
 
@@ -15,18 +20,26 @@ func RMSNorm[T Float](t gpu.Thread, dst, src, weight, rows, cols, dstPitch, srcP
 func RMSNormInClusters[T Float](t gpu.Thread, dst, src, weight, rows, cols, dstPitch, srcPitch uint64, eps float32, half Half) {
 	team := &Cluster{Block: Block{t}}
 	eachRowOfClusters(team, int(rows), int(cols), func(row, n int) {
-		rms[T](t, team, dst+offset[T](row, dstPitch), src+offset[T](row, srcPitch), weight, n, int(cols), eps, half)
+		r := twiceOf[T](t, team, half, dst+offset[T](row, dstPitch), src+offset[T](row, srcPitch), n, int(cols))
+		rms[T](t, r, weight, int(cols), eps, half)
 	})
 }
 
-func rms[T Float, M Team](t gpu.Thread, team M, dst, src, weight uint64, n, cols int, eps float32, half Half) {
+// RMSNormOfBundles is RMSNorm for sm_90 and later, and for short rows.
+func RMSNormOfBundles[T Float](t gpu.Thread, dst, src, weight, rows, cols, dstPitch, srcPitch uint64, eps float32, half Half) {
+	bundles(t, dst, src, rows, cols, dstPitch, srcPitch, half, func(r *bundled[T]) {
+		rms[T](t, r, weight, int(cols), eps, half)
+	})
+}
+
+func rms[T Float, R line[T]](t gpu.Thread, r R, weight uint64, cols int, eps float32, half Half) {
 	var sum float32
-	r := twiceOf[T](t, team, half, src, n, cols)
 	r.forth(func(x float32) { sum += x * x }, func(w *pack) {
 		v := floats[T](half, w)
 		sum += squares[T](&v)
 	})
-	finish(r, dst, weight, 0, 0, gpu.ApproxRsqrt(added(t, team, sum)/float32(cols)+eps))
+	all := r.exchange(pair{sum, 0}, pair{}, func(p pair) pair { return pair{sumOfWarp(t, p[0]), 0} })
+	finish[T](r, weight, 0, 0, gpu.ApproxRsqrt(all[0]/float32(cols)+eps), half)
 }
 
 // LayerNorm moves each row to the mean 0 and the variance 1: see kernels.LayerNorm. The addresses of
@@ -34,7 +47,10 @@ func rms[T Float, M Team](t gpu.Thread, team M, dst, src, weight uint64, n, cols
 func LayerNorm[T Float](t gpu.Thread, dst, src, weight, bias, rows, cols, dstPitch, srcPitch uint64, eps float32, half Half) {
 	team := &Block{t}
 	eachRow(t, int(rows), int(cols), func(row, n int) {
-		layer[T](t, team, dst+offset[T](row, dstPitch), src+offset[T](row, srcPitch), weight, bias, n, int(cols), eps, half)
+		from := src + offset[T](row, srcPitch)
+		sample := sampleOf[T](from, n)
+		r := twiceOf[T](t, team, half, dst+offset[T](row, dstPitch), from, n, int(cols))
+		layer[T](t, r, &sample, weight, bias, int(cols), eps, half)
 	})
 }
 
@@ -42,18 +58,28 @@ func LayerNorm[T Float](t gpu.Thread, dst, src, weight, bias, rows, cols, dstPit
 func LayerNormInClusters[T Float](t gpu.Thread, dst, src, weight, bias, rows, cols, dstPitch, srcPitch uint64, eps float32, half Half) {
 	team := &Cluster{Block: Block{t}}
 	eachRowOfClusters(team, int(rows), int(cols), func(row, n int) {
-		layer[T](t, team, dst+offset[T](row, dstPitch), src+offset[T](row, srcPitch), weight, bias, n, int(cols), eps, half)
+		from := src + offset[T](row, srcPitch)
+		sample := sampleOf[T](from, n)
+		r := twiceOf[T](t, team, half, dst+offset[T](row, dstPitch), from, n, int(cols))
+		layer[T](t, r, &sample, weight, bias, int(cols), eps, half)
+	})
+}
+
+// LayerNormOfBundles is LayerNorm for sm_90 and later, and for short rows.
+func LayerNormOfBundles[T Float](t gpu.Thread, dst, src, weight, bias, rows, cols, dstPitch, srcPitch uint64, eps float32, half Half) {
+	bundles(t, dst, src, rows, cols, dstPitch, srcPitch, half, func(r *bundled[T]) {
+		sample := r.sample()
+		layer[T](t, r, &sample, weight, bias, int(cols), eps, half)
 	})
 }
 
 // layer adds the distances of the elements to a number near the mean, and their squares. This takes one
 // exchange, and loses little if the number is at most twice the standard deviation from the mean. If it is
 // further away, the sums are repeated with the mean.
-func layer[T Float, M Team](t gpu.Thread, team M, dst, src, weight, bias uint64, n, cols int, eps float32, half Half) {
-	sample := sampleOf[T](src, n)
-	r := twiceOf[T](t, team, half, src, n, cols)
+// The numbers of the sample are likely to be near the mean.
+func layer[T Float, R line[T]](t gpu.Thread, r R, sample *pack, weight, bias uint64, cols int, eps float32, half Half) {
 	// The sample is used after the copies of the row have started. Using it waits for its load.
-	v := floats[T](half, &sample)
+	v := floats[T](half, sample)
 	near := v[0]
 	for i := 1; i < perPack[T](); i++ {
 		near += v[i]
@@ -76,7 +102,7 @@ func layer[T Float, M Team](t gpu.Thread, team M, dst, src, weight, bias uint64,
 			}
 			sums = pair{sums[0] + s, sums[1] + squares[T](&v)}
 		})
-		sums = team.exchange(sums, pair{}, func(p pair) pair { return sumsOfWarp(t, p) })
+		sums = r.exchange(sums, pair{}, func(p pair) pair { return sumsOfWarp(t, p) })
 		d := sums[0] / float32(cols)
 		mean = near + d
 		squared = sums[1]/float32(cols) - d*d
@@ -88,7 +114,7 @@ func layer[T Float, M Team](t gpu.Thread, team M, dst, src, weight, bias uint64,
 		}
 		near = mean
 	}
-	finish(r, dst, weight, bias, mean, gpu.ApproxRsqrt(squared+eps))
+	finish[T](r, weight, bias, mean, gpu.ApproxRsqrt(squared+eps), half)
 }
 
 // sampleOf returns a pack whose mean is likely to be near the mean of a row: one from the middle of it. In a
@@ -98,19 +124,18 @@ func sampleOf[T Float](row uint64, n int) (w pack) {
 		return *words(p.first + uint64(p.packs)/2*16)
 	}
 	if n > 0 {
-		if Size[T]() == 4 {
-			w[0] = *value[uint32](row)
-		} else {
-			w[0] = uint32(*value[uint16](row)) * 0x10001
-		}
-		w = pack{w[0], w[0], w[0], w[0]}
+		return repeated(*value[T](row))
 	}
 	return w
 }
 
-// added returns the sum of the values of a team.
-func added[M Team](t gpu.Thread, team M, v float32) float32 {
-	return team.exchange(pair{v, 0}, pair{}, func(p pair) pair { return pair{sumOfWarp(t, p[0]), 0} })[0]
+// repeated returns a pack of equal elements.
+func repeated[T Float](v T) pack {
+	w := uint32(v) * 0x10001
+	if Size[T]() == 4 {
+		w = math.Float32bits(float32(v))
+	}
+	return pack{w, w, w, w}
 }
 
 func squares[T Float](v *[8]float32) float32 {
@@ -122,9 +147,8 @@ func squares[T Float](v *[8]float32) float32 {
 }
 
 // finish stores (x - mean)·factor·weight + bias for each element x.
-func finish[T Float, M Team](r *twice[T, M], dst, weight, bias uint64, mean, factor float32) {
-	half := r.half
-	r.back(func(x float32, at uint64) {
+func finish[T Float, R line[T]](r R, weight, bias uint64, mean, factor float32, half Half) {
+	r.back(func(x float32, at uint64) float32 {
 		x = (x - mean) * factor
 		if weight != 0 {
 			x *= floatOf[T](half, weight+at)
@@ -132,8 +156,8 @@ func finish[T Float, M Team](r *twice[T, M], dst, weight, bias uint64, mean, fac
 		if bias != 0 {
 			x += floatOf[T](half, bias+at)
 		}
-		setFloat[T](half, dst+at, x)
-	}, func(w *pack, at uint64) {
+		return x
+	}, func(w *pack, at uint64) pack {
 		// Both loads begin before one ends.
 		var factors, summands pack
 		if weight != 0 {
@@ -158,6 +182,6 @@ func finish[T Float, M Team](r *twice[T, M], dst, weight, bias uint64, mean, fac
 				v[i] += f[i]
 			}
 		}
-		storeAny[T](dst+at, packed[T](half, r.team.pairs(), &v))
+		return packed[T](half, r.pairs(), &v)
 	})
 }

@@ -182,10 +182,15 @@ func value[T any](at uint64) *T { return gpu.ViewAt[T](at, 1).Ptr(0) }
 
 // floatOf returns the element at an address as a float32.
 func floatOf[T Float](h Half, at uint64) float32 {
+	return floatFrom(h, *value[T](at))
+}
+
+// floatFrom returns an element as a float32.
+func floatFrom[T Float](h Half, v T) float32 {
 	if Size[T]() == 4 {
-		return *value[float32](at)
+		return float32(v)
 	}
-	return halfOf(h, *value[uint16](at))
+	return halfOf(h, uint16(v))
 }
 
 func halfOf(h Half, bits uint16) float32 {
@@ -196,15 +201,17 @@ func halfOf(h Half, bits uint16) float32 {
 }
 
 // setFloat rounds v to the type of the elements and stores it at an address.
-func setFloat[T Float](h Half, at uint64, v float32) {
+func setFloat[T Float](h Half, at uint64, v float32) { *value[T](at) = roundTo[T](h, v) }
+
+// roundTo rounds v to the type of the elements.
+func roundTo[T Float](h Half, v float32) T {
 	switch {
 	case Size[T]() == 4:
-		*value[float32](at) = v
+		return T(v)
 	case h == BF16:
-		*value[uint16](at) = num.ToBF16(v).Bits()
-	default:
-		*value[uint16](at) = num.ToF16(v).Bits()
+		return T(num.ToBF16(v).Bits())
 	}
+	return T(num.ToF16(v).Bits())
 }
 
 // floats returns the elements of a pack, of which there are perPack.

@@ -12,7 +12,7 @@ import (
 func Softmax[T Float](t gpu.Thread, dst, src, rows, cols, dstPitch, srcPitch uint64, scale float32, half Half) {
 	team := &Block{t}
 	eachRow(t, int(rows), int(cols), func(row, n int) {
-		softmax[T](t, team, dst+offset[T](row, dstPitch), src+offset[T](row, srcPitch), n, int(cols), scale, half)
+		softmax[T](t, twiceOf[T](t, team, half, dst+offset[T](row, dstPitch), src+offset[T](row, srcPitch), n, int(cols)), scale, half)
 	})
 }
 
@@ -20,13 +20,17 @@ func Softmax[T Float](t gpu.Thread, dst, src, rows, cols, dstPitch, srcPitch uin
 func SoftmaxInClusters[T Float](t gpu.Thread, dst, src, rows, cols, dstPitch, srcPitch uint64, scale float32, half Half) {
 	team := &Cluster{Block: Block{t}}
 	eachRowOfClusters(team, int(rows), int(cols), func(row, n int) {
-		softmax[T](t, team, dst+offset[T](row, dstPitch), src+offset[T](row, srcPitch), n, int(cols), scale, half)
+		softmax[T](t, twiceOf[T](t, team, half, dst+offset[T](row, dstPitch), src+offset[T](row, srcPitch), n, int(cols)), scale, half)
 	})
 }
 
-func softmax[T Float, M Team](t gpu.Thread, team M, dst, src uint64, n, cols int, scale float32, half Half) {
+// SoftmaxOfBundles is Softmax for sm_90 and later, and for short rows.
+func SoftmaxOfBundles[T Float](t gpu.Thread, dst, src, rows, cols, dstPitch, srcPitch uint64, scale float32, half Half) {
+	bundles(t, dst, src, rows, cols, dstPitch, srcPitch, half, func(r *bundled[T]) { softmax[T](t, r, scale, half) })
+}
+
+func softmax[T Float, R line[T]](t gpu.Thread, r R, scale float32, half Half) {
 	own := softened{most: -math32.Inf(1)}
-	r := twiceOf[T](t, team, half, src, n, cols)
 	r.forth(func(x float32) {
 		x = float32(x * scale)
 		own.raise(x)
@@ -46,21 +50,21 @@ func softmax[T Float, M Team](t gpu.Thread, team M, dst, src uint64, n, cols int
 		}
 		own.sum += s
 	})
-	all := team.exchange(pair{own.most, own.sum}, pair{-math32.Inf(1), 0}, func(p pair) pair {
+	all := r.exchange(pair{own.most, own.sum}, pair{-math32.Inf(1), 0}, func(p pair) pair {
 		m := mostOfWarp(t, p[0])
 		return pair{m, sumOfWarp(t, float32(p[1]*math32.Exp(p[0]-anchor(m))))}
 	})
 	a, factor := anchor(all[0]), gpu.ApproxRcp(all[1])
-	r.back(func(x float32, at uint64) {
+	r.back(func(x float32, _ uint64) float32 {
 		x = float32(x * scale)
-		setFloat[T](half, dst+at, power[T](x-a)*factor)
-	}, func(w *pack, at uint64) {
+		return power[T](x-a) * factor
+	}, func(w *pack, _ uint64) pack {
 		v := floats[T](half, w)
 		scaled[T](&v, scale)
 		for i := range perPack[T]() {
 			v[i] = power[T](v[i]-a) * factor
 		}
-		storeAny[T](dst+at, packed[T](half, team.pairs(), &v))
+		return packed[T](half, r.pairs(), &v)
 	})
 }
 

@@ -19,3 +19,9 @@ type (
 func softmax[T rows.Float](t gpu.Thread, dst, src, rowCount, cols, dstPitch, srcPitch uint64, scale float32, of rows.Half) {
 	rows.SoftmaxInClusters[T](t, dst, src, rowCount, cols, dstPitch, srcPitch, scale, of)
 }
+
+//gpu:kernel maxblock=128 minblocks=8 name=softmax_short
+//gpu:instance f32_sm90 half_sm90
+func shortSoftmax[T rows.Float](t gpu.Thread, dst, src, rowCount, cols, dstPitch, srcPitch uint64, scale float32, of rows.Half) {
+	rows.SoftmaxOfBundles[T](t, dst, src, rowCount, cols, dstPitch, srcPitch, scale, of)
+}
