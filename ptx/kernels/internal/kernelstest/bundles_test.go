@@ -1,6 +1,8 @@
 package kernelstest
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -138,6 +140,15 @@ func changedShortRows[T kernels.NetFloat](k *kit, rows int) {
 		softmaxed(k, from, 0.5, to.read())
 		from.close()
 		to.close()
+	}
+	// The shared memory of the launch has no room for longer rows.
+	k.ok(driver.SetArg(op, 0, d.device.Mem.All()))
+	k.ok(driver.SetArg(op, 1, s.device.Mem.All()))
+	k.ok(driver.SetArg(op, 3, uint64(2*cols)))
+	k.ok(k.s.Do(op))
+	var fault *driver.KernelFault
+	if err := k.s.Wait(context.Background()); !errors.As(err, &fault) || !strings.Contains(err.Error(), "longer than those") {
+		k.Errorf("rows of twice the length: %v", err)
 	}
 	s.close()
 	d.close()

@@ -26,7 +26,7 @@ func bundles[T Float](t gpu.Thread, dst, src, rows, cols, dstPitch, srcPitch uin
 	room := gpu.DynamicShared[uint32](t)
 	lane, warp, warps := t.Lane(), uint64(t.Warp()), uint64(t.BlockDimY())/gpu.WarpSize
 	if warps*size > uint64(len(room))*4 {
-		gpu.PTX("trap;") // somebody has changed the number of columns
+		panic("the rows are longer than those that the launch was prepared for")
 	}
 	// The first 32 rows are a multiple of 16 bytes, so all bundles begin at the same place after a multiple of 16.
 	start := warp*size + src%16
