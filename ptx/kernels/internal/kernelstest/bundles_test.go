@@ -84,24 +84,6 @@ func (k *kit) short(op *driver.Launch, want bool) {
 	}
 }
 
-// A row whose first element is far from its mean must be precise, beside others and alone.
-func TestShortRowsWithAWrongGuess(t *testing.T) {
-	onManyShortRows(t, func(k *kit, rows int) {
-		for _, cols := range []int{3, 7, 63} {
-			v := random(rows*cols, 41)
-			for r := 0; r < rows; r += 33 {
-				for i := range cols {
-					v[r*cols+i] += 1000
-				}
-				v[r*cols+cols/2], v[r*cols] = -5000, -7000
-			}
-			s := sheetOf[float32](k, layout{rows: rows, cols: cols}, v)
-			(&normed[float32]{s: s}).layer(k)
-			s.close()
-		}
-	})
-}
-
 // Operands of a launch can be changed. Rows with gaps, and matrices with another alignment, must be correct, and
 // so must a smaller grid.
 func TestShortRowsWithChangedArguments(t *testing.T) {
