@@ -64,7 +64,7 @@ func TestOperationsAreMadeAgain(t *testing.T) {
 func TestEveryKernelHasAnOperation(t *testing.T) {
 	launched := make(map[string]bool)
 	for _, c := range [][2]int{{5, 2}, {8, 0}, {9, 0}} {
-		gputest.OnEmulator(t, emulator.Config{ComputeCapability: c}, func(t *testing.T, ctx *driver.Context) {
+		gputest.OnEmulator(t, emulator.Config{ComputeCapability: c, Multiprocessors: 1}, func(t *testing.T, ctx *driver.Context) {
 			k := newKit(t, ctx)
 			for _, op := range every(k) {
 				launched[k.made(op.make(0)).Kernel().Name()] = true

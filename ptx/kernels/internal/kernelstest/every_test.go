@@ -224,9 +224,10 @@ func floatsOps[T kernels.Float](e *everything, m three[T]) {
 	})
 }
 
-// netsOps adds each operation with short and with long rows, which use different kernels.
+// netsOps adds each operation with short and with long rows, which use different kernels, and with rows of one
+// column, of which there are enough for a third one if the device has one multiprocessor.
 func netsOps[T kernels.NetFloat](e *everything, m three[T]) {
-	for name, cols := range map[string]int{"": 64, " of long rows": 20 << 10} {
+	for name, cols := range map[string]int{"": 64, " of long rows": 20 << 10, " of one column": 1} {
 		e.add("Softmax "+m.name+name, func(i int, again ...*driver.Launch) (*driver.Launch, error) {
 			return kernels.Softmax(someRows(m, 0, i, cols), someRows(m, 1, i, cols), float32(i+1), again...)
 		})
