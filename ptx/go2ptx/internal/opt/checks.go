@@ -19,7 +19,9 @@ type checks struct {
 	known map[*ir.Value]bool
 	// differ contains pairs of values that are not equal.
 	differ map[pair]bool
-	n      int
+	// alternatives contains the known conditions x || y.
+	alternatives []*ir.Value
+	n            int
 }
 
 func (c *checks) walk(b *ir.Block) {
@@ -32,7 +34,7 @@ func (c *checks) walk(b *ir.Block) {
 	out := make([]*ir.Value, 0, len(b.Values)+1)
 	for _, v := range b.Values {
 		if v.Op == ir.OpCheck {
-			if yes, ok := c.decide(v.Args[0], 4); ok && yes {
+			if yes, ok := c.decide(v.Args[0], 4); ok && yes || !ok && c.impossible(v.Args[0]) {
 				c.n++
 				continue
 			}
@@ -58,6 +60,30 @@ func (c *checks) walk(b *ir.Block) {
 		c.walk(d)
 	}
 	c.forget(mark)
+}
+
+// maxAlternatives limits the number of conditions that impossible considers.
+const maxAlternatives = 16
+
+// impossible reports whether a condition cannot be false, because known conditions x || y would then have two
+// false operands. For example, a check of x >= n || aligned cannot fail after one of w >= n || aligned, where
+// w <= x: if x < n, then w < n, so the first check has found aligned to be true.
+func (c *checks) impossible(v *ir.Value) bool {
+	if len(c.alternatives) == 0 {
+		return false
+	}
+	mark := len(c.undo)
+	defer func() { c.forget(mark) }()
+	list := c.alternatives[max(0, len(c.alternatives)-maxAlternatives):]
+	c.assume(v, false)
+	for _, w := range list {
+		x, okX := c.decide(w.Args[0], 3)
+		y, okY := c.decide(w.Args[1], 3)
+		if okX && okY && !x && !y {
+			return true
+		}
+	}
+	return false
 }
 
 // sign makes a check compare an index only with 0 if the index is known to be below the length. It
@@ -94,6 +120,9 @@ func (c *checks) assume(v *ir.Value, yes bool) {
 	case v.Op == ir.OpAnd && yes, v.Op == ir.OpOr && !yes:
 		c.assume(v.Args[0], yes)
 		c.assume(v.Args[1], yes)
+	case v.Op == ir.OpOr && yes:
+		c.alternatives = append(c.alternatives, v)
+		c.undo = append(c.undo, func() { c.alternatives = c.alternatives[:len(c.alternatives)-1] })
 	case v.Op == ir.OpICmp && v.Args[0].Type.Kind.IsInt():
 		cond := ir.Cond(v.Aux)
 		if !yes {

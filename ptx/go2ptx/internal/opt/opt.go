@@ -66,6 +66,8 @@ var sequence = []pass{
 	{"cfg", simplifyCFG},
 	{"checks", removeChecks},
 	{"early", moveChecks},
+	{"gvn", numberValues},
+	{"checks", removeChecks},
 	{"licm", hoist},
 	{"conditions", mergeConditions},
 	{"cfg", simplifyCFG},

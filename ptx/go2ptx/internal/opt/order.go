@@ -20,8 +20,8 @@ type order struct {
 	upper map[*ir.Value][]bound
 	// floors and ceilings contain the constant bounds of values.
 	floors, ceilings map[*ir.Value]int64
-	// sums contains, for each value, the additions of constants to it.
-	sums map[*ir.Value][]*ir.Value
+	// sums contains, for each value, the additions of constants to it, and shares those of other values.
+	sums, shares map[*ir.Value][]*ir.Value
 	// active contains the phis whose ranges are being computed.
 	active map[*ir.Value]bool
 	launch ir.Launch
@@ -37,7 +37,7 @@ type bound struct {
 
 func newOrder(f *ir.Func, dom *ir.Tree) *order {
 	o := &order{dom: dom, upper: map[*ir.Value][]bound{}, floors: map[*ir.Value]int64{}, ceilings: map[*ir.Value]int64{},
-		sums: map[*ir.Value][]*ir.Value{}, active: map[*ir.Value]bool{}, launch: f.Launch, zero: f.Const(ir.TI64, 0)}
+		sums: map[*ir.Value][]*ir.Value{}, shares: map[*ir.Value][]*ir.Value{}, active: map[*ir.Value]bool{}, launch: f.Launch, zero: f.Const(ir.TI64, 0)}
 	var parts []ir.Part
 	for _, p := range f.Params {
 		parts = append(parts, p.Parts...)
@@ -50,6 +50,10 @@ func newOrder(f *ir.Func, dom *ir.Tree) *order {
 				params[v.Aux] = v
 			case v.Op == ir.OpAdd && isConst(v.Args[1]):
 				o.sums[v.Args[0]] = append(o.sums[v.Args[0]], v)
+			case v.Op == ir.OpAdd:
+				for _, a := range v.Args {
+					o.shares[a] = append(o.shares[a], v)
+				}
 			}
 		}
 	}
@@ -378,19 +382,7 @@ func (s *search) atMost(x, y *ir.Value, w int64) bool {
 			return true
 		}
 	}
-	return s.byForm(x, y, w) || s.byParts(x, y, w) || s.bySums(x, y, w)
-}
-
-// bySums uses facts about sums of x and a constant.
-func (s *search) bySums(x, y *ir.Value, w int64) bool {
-	for _, sum := range s.sums[x] {
-		if c := sum.Args[1].Aux; len(s.upper[sum]) > 0 && s.exact(sum) {
-			if v, ok := addOK(w, c); ok && s.atMost(sum, y, v) {
-				return true
-			}
-		}
-	}
-	return false
+	return s.byForm(x, y, w) || s.byParts(x, y, w) || s.bySums(x, y, w) || s.byShares(x, y, w)
 }
 
 // exact reports whether an addition, subtraction or multiplication cannot overflow.
