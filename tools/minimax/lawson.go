@@ -31,10 +31,11 @@ func lawson(g grid, f []*big.Float, first, last int) []*big.Float {
 		c := leastSquares(basis, values, weights)
 		errors := make([]float64, len(values))
 		worst := 0.0
+		sum, p := zero(), zero()
 		for i, v := range values {
-			sum := zero().Set(v)
+			sum.Set(v)
 			for j, b := range basis[i] {
-				sum.Sub(sum, zero().Mul(c[j], b))
+				sum.Sub(sum, p.Mul(c[j], b))
 			}
 			errors[i], _ = sum.Float64()
 			errors[i] = math.Abs(errors[i])
@@ -59,14 +60,20 @@ func leastSquares(basis [][]*big.Float, values []*big.Float, weights []float64) 
 			rows[i] = append(rows[i], zero())
 		}
 	}
+	p, q := zero(), zero() // one allocation each, not one for each product
 	for k, b := range basis {
 		w := number(weights[k])
 		for i := range n {
-			p := zero().Mul(w, b[i])
-			for j := range n {
-				rows[i][j].Add(rows[i][j], zero().Mul(p, b[j]))
+			p.Mul(w, b[i])
+			for j := i; j < n; j++ {
+				rows[i][j].Add(rows[i][j], q.Mul(p, b[j]))
 			}
-			rows[i][n].Add(rows[i][n], zero().Mul(p, values[k]))
+			rows[i][n].Add(rows[i][n], q.Mul(p, values[k]))
+		}
+	}
+	for i := range n {
+		for j := range i {
+			rows[i][j].Set(rows[j][i])
 		}
 	}
 	return eliminate(rows)
