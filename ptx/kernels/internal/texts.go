@@ -7,5 +7,5 @@ import "embed"
 
 // Texts contains the PTX files of all families.
 //
-//go:embed */*_gpu.ptx
+//go:embed */*_gpu*.ptx
 var Texts embed.FS

@@ -56,6 +56,13 @@ func TestNewDevicesHaveATextOfTheirOwn(t *testing.T) {
 		if got, want := strings.HasSuffix(product.Kernel().Name(), "_bf16_sm80"), capability[0] >= 8; got != want {
 			k.Errorf("%v: %v", capability, product.Kernel().Name())
 		}
+		if capability[0] >= 8 {
+			info, err := product.Kernel().Info()
+			k.ok(err)
+			if want := 10 * capability[0]; info.PTXVersion != want {
+				k.Errorf("%v: %v has a text for %d, want %d", capability, product.Kernel().Name(), info.PTXVersion, want)
+			}
+		}
 		long := kernels.MatrixOf(alloc[float32](k, 16385), 1, 16385)
 		for _, op := range []*driver.Launch{
 			k.made(kernels.Softmax(long, long, 1)), k.made(kernels.RMSNorm(long, long, nil, eps)), k.made(kernels.LayerNorm(long, long, nil, nil, eps)),

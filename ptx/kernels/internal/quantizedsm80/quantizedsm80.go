@@ -14,7 +14,7 @@ import (
 	"github.com/purecuda/cuda/ptx/num"
 )
 
-//go:generate go run github.com/purecuda/cuda/ptx/cmd/go2ptx -nobounds -module -target sm_80
+//go:generate go run github.com/purecuda/cuda/ptx/cmd/go2ptx -nobounds -module -target sm_80 -variants=sm_90
 
 // A block computes Rows rows. Its warps take stages of two spans of columns by turns. A lane has 32 columns of a
 // span in two rows. It copies those of its next stage to shared memory while it computes. So many bytes are in flight
@@ -66,7 +66,7 @@ func Int4[T Float](t gpu.Thread, y, a, scales, x uint64, rows, cols, group, logS
 			second := span+1 < spans
 			for r := range uint32(2) {
 				for h := range uint32(2) {
-					gpu.CopyAsyncIf(t, &ring[buffer+(2*h+r)*gpu.WarpSize+uint32(t.Lane())], words(weights[r]+uint64(span+h)*(Span/2)), h == 0 || second)
+					copyWeights(t, &ring[buffer+(2*h+r)*gpu.WarpSize+uint32(t.Lane())], words(weights[r]+uint64(span+h)*(Span/2)), h == 0 || second)
 				}
 			}
 			gpu.CopyAsyncIf(t, &ring[buffer+4*gpu.WarpSize+place(uint32(t.Lane()))], words(x+uint64(span)*(2*Span)+uint64(t.Lane())*16), t.Lane() < 16 || second)
@@ -149,6 +149,21 @@ func place(i uint32) uint32 { return i ^ i>>3&1 }
 
 // words returns the 16 bytes at an address.
 func words(at uint64) *[4]uint32 { return (*[4]uint32)(gpu.ViewAt[uint32](at, 4).Slice()) }
+
+// copyWeights is CopyAsyncIf. For sm_90, it also fetches the rest of 256 bytes to the L2 cache: a warp copies 128 bytes
+// of a row at a time, and memory is faster if it reads longer parts. This needs PTX 7.4, which drivers for sm_80 may
+// lack.
+func copyWeights(t gpu.Thread, to, from *[4]uint32, ok bool) {
+	if gpu.Arch() < 90 {
+		gpu.CopyAsyncIf(t, to, from, ok)
+		return
+	}
+	size := uint32(16)
+	if !ok {
+		size = 0
+	}
+	gpu.PTX("{ .reg .b64 a; cvta.to.global.u64 a, %1; cp.async.cg.shared.global.L2::256B [%0], [a], 16, %2; }", gpu.SharedAddr(to), gpu.Addr(from), gpu.In(size))
+}
 
 // pairs returns the elements 0 and 4, 1 and 5, 2 and 6, 3 and 7 of a word, minus 8. zero is 0.
 func pairs[T Float](w, zero uint32) (p [4]uint32) {
