@@ -109,6 +109,46 @@ func TestInvertedNumbers(t *testing.T) {
 	expect(t, m, 2, []uint64{5, 1, 2, 3, 0, 0, 6, 1, 2, 3, 0, 0}, []uint64{5, ^uint64(1), 2, 3, 2, 0, 6, 1, ^uint64(2), ^uint64(3), 2, 0})
 }
 
+// A selection of a number or of one computed from it is an instruction with a predicate, which changes the number,
+// unless that is used otherwise, is not the first operand of a difference, or the instruction is part of another.
+func TestChangedNumbers(t *testing.T) {
+	for _, c := range []struct {
+		op      ir.Op
+		swapped bool
+		want    uint64 // for 12 and 10
+		folded  bool
+	}{
+		{ir.OpAdd, false, 22, true}, {ir.OpAdd, true, 22, true}, {ir.OpSub, false, 2, true}, {ir.OpSub, true, 1<<64 - 2, false},
+		{ir.OpAnd, false, 8, true}, {ir.OpOr, true, 14, true}, {ir.OpXor, false, 6, true}, {ir.OpMul, false, 120, false},
+	} {
+		for _, shared := range []bool{false, true} {
+			m := &ir.Module{}
+			b, p := perThread(m, 5)
+			q := b.Cmp(ir.SGt, b.Load(ir.M64, p, 0), b.I64(5))
+			x, y := b.Load(ir.M64, p, 8), b.Load(ir.M64, p, 16)
+			changed := b.Op(c.op, ir.TI64, x, y)
+			if c.swapped {
+				changed.Args[0], changed.Args[1] = y, x
+			}
+			b.Store(ir.M64, p, 24, b.Op(ir.OpSelect, ir.TI64, q, changed, x))
+			b.Store(ir.M64, p, 32, y)
+			if shared {
+				b.Store(ir.M64, p, 8, b.Op(ir.OpAdd, ir.TI64, x, b.I64(1)))
+			}
+			b.B.Ret()
+			src := string(text(t, m, emit.Options{}))
+			if folded := !strings.Contains(src, "selp"); folded != (c.folded && !shared) {
+				t.Errorf("%s, other uses %t: folded %t:\n%s", c.op, shared, folded, src)
+			}
+			first := uint64(12)
+			if shared {
+				first = 13
+			}
+			expect(t, m, 2, []uint64{5, 12, 10, 0, 0, 6, 12, 10, 0, 0}, []uint64{5, first, 10, 12, 10, 6, first, 10, c.want, 10})
+		}
+	}
+}
+
 // The number and the result are values of a loop.
 func TestInvertedNumbersInLoops(t *testing.T) {
 	m := &ir.Module{}

@@ -165,3 +165,46 @@ func bytesAfter(t *testing.T, m *ir.Module, f *ir.Func, offset, n int64) string 
 	}
 	return fmt.Sprint(x.Memory[p : p+256])
 }
+
+// A loop whose unsigned counter takes a known number of values that is a multiple of the number of copies needs no
+// loop for remaining iterations.
+func TestUnsignedLoopsOfKnownLength(t *testing.T) {
+	for _, c := range []struct {
+		cond              ir.Cond
+		start, end, step  int32
+		unroll, additions int
+		want              uint64
+	}{
+		{ir.ULt, 0, 64, 1, 16, 16, 64}, {ir.ULt, 0, 65, 1, 16, 17, 65}, {ir.ULe, 1, 64, 1, 16, 16, 64}, {ir.ULe, 0, 64, 1, 16, 17, 65},
+		{ir.ULt, 3, 99, 2, 8, 8, 48}, {ir.ULt, 0, -1 << 28, 1 << 28, 5, 1, 15}, {ir.UGt, 64, 0, -1, 16, 17, 64},
+	} {
+		m := &ir.Module{}
+		b := irtest.Kernel(m, "k", ir.MPtr)
+		p := b.Param(0)
+		head, body, end := b.Block(), b.Block(), b.Block()
+		head.Unroll = c.unroll
+		b.B.Jump(head)
+		b.Set(head)
+		i, n := b.Phi(head, ir.TI32), b.Phi(head, ir.TI64)
+		b.B.If(b.Cmp(c.cond, i, b.I32(c.end)), body, end)
+		b.Set(body)
+		more := b.Op(ir.OpAdd, ir.TI64, b.Op(ir.OpXor, ir.TI64, n, b.I64(1<<40)), b.I64(1))
+		b.B.Jump(head)
+		i.Args = []*ir.Value{b.I32(c.start), b.Op(ir.OpAdd, ir.TI32, i, b.I32(c.step))}
+		i.Args[1].Block = body
+		n.Args = []*ir.Value{b.I64(0), more}
+		b.Set(end)
+		b.Store(ir.M64, p, 0, b.Op(ir.OpAnd, ir.TI64, n, b.I64(1<<40-1)))
+		b.B.Ret()
+		text := optimised(t, b.F)
+		counts(t, text, map[string]int{"xor ": c.additions})
+		x := irtest.New(m)
+		out := x.Alloc(8)
+		if _, err := x.Call(b.F, []int64{out}); err != nil {
+			t.Fatal(err)
+		}
+		if n := binary.LittleEndian.Uint64(x.Memory[out:]); n != c.want {
+			t.Errorf("%+v: %d iterations\n%s", c, n, text)
+		}
+	}
+}
