@@ -135,6 +135,9 @@ func (x *fn) emitFolded(v *ir.Value, f folded) {
 	case joined, joined16:
 		x.op("mov."+bitTypes[v.Type.Kind], x.reg(v), build.Vec(x.reg(f.args[0]), x.reg(f.args[1])))
 		return
+	case joined8:
+		x.emitJoined8(v, f.args)
+		return
 	case bits16:
 		x.bf16Bits(x.reg(v), x.reg(f.args[0]), x.held(v.Args[0]).Round)
 		return

@@ -1,6 +1,8 @@
 package emit
 
 import (
+	"slices"
+
 	"github.com/purecuda/cuda/ptx/build"
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 )
@@ -12,6 +14,7 @@ const (
 	joined16 = "join16"  // 32 bits of two numbers with 16 bits
 	upper16  = "upper16" // the upper half of 32 bits
 	bits16   = "bits16"  // the bits of a number that is rounded to bf16
+	joined8  = "join8"   // 32 bits of the low bytes of four numbers
 )
 
 // foldHalves returns the instruction for v and operands of it if v is made of two halves, or is a half.
@@ -28,6 +31,9 @@ func (x *fn) foldHalves(v *ir.Value) (f folded, ok bool) {
 		if v.Type == ir.TI32 {
 			if f, ok = x.join16(v, a, b); !ok {
 				f, ok = x.join16(v, b, a)
+			}
+			if !ok {
+				f, ok = x.join8(v)
 			}
 			return f, ok
 		}
@@ -90,6 +96,63 @@ func (x *fn) join16(v, high, low *ir.Value) (f folded, ok bool) {
 		return f, false
 	}
 	return folded{"prmt.b32", []*ir.Value{low, from, x.f.Const(ir.TI32, selector)}}, true
+}
+
+// join8 returns the instructions for a word of four bytes that are shifted and combined with or.
+func (x *fn) join8(v *ir.Value) (f folded, ok bool) {
+	var bytes [4]*ir.Value
+	todo := []*ir.Value{v}
+	for n := 0; len(todo) > 0; n++ {
+		o := todo[0]
+		todo = todo[1:]
+		if n == len(bytes)-1 {
+			return f, false
+		}
+		for _, a := range o.Args {
+			a = x.held(a)
+			if a.Op == ir.OpOr && x.once(a, o) {
+				todo = append(todo, a)
+				continue
+			}
+			b, i := x.byteOf(a)
+			if b == nil || bytes[i] != nil {
+				return f, false
+			}
+			bytes[i] = b
+		}
+	}
+	if slices.Contains(bytes[:], nil) {
+		return f, false
+	}
+	return folded{joined8, bytes[:]}, true
+}
+
+// byteOf returns the number whose low byte is byte i of v, if the other bytes of v are 0, or nil.
+func (x *fn) byteOf(v *ir.Value) (b *ir.Value, i int) {
+	masked := func(v *ir.Value) *ir.Value {
+		if v = x.held(v); v.Op == ir.OpZExt8 || v.Op == ir.OpAnd && x.held(v.Args[1]).IsConst(0xff) {
+			return x.held(v.Args[0])
+		}
+		return nil
+	}
+	if v.Op != ir.OpShl {
+		return masked(v), 0
+	}
+	switch n := x.held(v.Args[1]); {
+	case n.IsConst(8) || n.IsConst(16):
+		return masked(v.Args[0]), int(n.Aux / 8)
+	case n.IsConst(24):
+		return x.held(v.Args[0]), 3
+	}
+	return nil, 0
+}
+
+// emitJoined8 emits a word of four bytes.
+func (x *fn) emitJoined8(v *ir.Value, bytes []*ir.Value) {
+	low, high := x.temp(ir.I32), x.temp(ir.I32)
+	x.op("prmt.b32", low, x.reg(bytes[0]), x.reg(bytes[1]), build.Int(0x0040))
+	x.op("prmt.b32", high, x.reg(bytes[2]), x.reg(bytes[3]), build.Int(0x0040))
+	x.op("prmt.b32", x.reg(v), low, high, build.Int(0x5410))
 }
 
 // half returns the value of which v is a half, and whether v is the upper half. The shift that moves the upper half

@@ -117,3 +117,43 @@ func TestBitsOfBF16(t *testing.T) {
 	lines(t, m, emit.Options{Target: "sm_80"}, map[string]int{"cvt.rn.bf16.f32": 1})
 	expect(t, m, 3, []uint64{0x3f818000, 0x3f808000, 0x7f800001}, []uint64{0x3f83_3f818000, 0x3f81_3f808000, 0x8000_7f800001})
 }
+
+// Four bytes become one word with three instructions, in whatever order they are combined.
+func TestWordsOfFourBytes(t *testing.T) {
+	shift := func(b *irtest.Builder, x *ir.Value, n int32) *ir.Value { return b.Op(ir.OpShl, ir.TI32, x, b.I32(n)) }
+	for _, c := range []struct {
+		name string
+		make func(b *irtest.Builder, low, x, y *ir.Value) [4]*ir.Value
+		last int // of the operands that are combined first
+		want uint32
+		prmt int
+	}{
+		{"in order", func(b *irtest.Builder, low, x, y *ir.Value) [4]*ir.Value {
+			return [4]*ir.Value{low, shift(b, low, 8), shift(b, b.Op(ir.OpAnd, ir.TI32, y, b.I32(0xff)), 16), shift(b, x, 24)}
+		}, 1, 0x44884444, 3},
+		{"in pairs", func(b *irtest.Builder, low, x, y *ir.Value) [4]*ir.Value {
+			return [4]*ir.Value{shift(b, y, 24), low, shift(b, low, 16), shift(b, low, 8)}
+		}, 2, 0x88444444, 3},
+		{"more bits", func(b *irtest.Builder, low, x, y *ir.Value) [4]*ir.Value {
+			return [4]*ir.Value{low, shift(b, low, 8), shift(b, b.Op(ir.OpAnd, ir.TI32, y, b.I32(0x1ff)), 16), shift(b, x, 24)}
+		}, 1, 0x44884444 | 0x01000000, 0},
+		{"the same byte twice", func(b *irtest.Builder, low, x, y *ir.Value) [4]*ir.Value {
+			return [4]*ir.Value{low, shift(b, low, 8), b.Op(ir.OpZExt8, ir.TI32, y), shift(b, x, 24)}
+		}, 1, 0x440044cc, 0},
+	} {
+		m := &ir.Module{}
+		b, p := perThread(m, 2)
+		x, y := b.Load(ir.M32, p, 0), b.Load(ir.M32, p, 4)
+		low := b.Op(ir.OpZExt8, ir.TI32, x)
+		v := c.make(b, low, x, y)
+		or := func(v, w *ir.Value) *ir.Value { return b.Op(ir.OpOr, ir.TI32, v, w) }
+		word := or(or(v[0], v[1]), or(v[2], v[3]))
+		if c.last == 1 {
+			word = or(v[3], or(v[2], or(v[0], v[1])))
+		}
+		b.Store(ir.M32, p, 8, word)
+		b.B.Ret()
+		lines(t, m, emit.Options{}, map[string]int{"prmt.b32": c.prmt})
+		expect(t, m, 1, []uint64{0x99887788_11223344, 0}, []uint64{0x99887788_11223344, uint64(c.want)})
+	}
+}

@@ -77,3 +77,20 @@ func TestUpperHalves(t *testing.T) {
 	b.B.Ret()
 	counts(t, optimised(t, b.F, "vectors"), map[string]int{"fconv": 0, "lshr": 1, "zext16": 1, "shl": 4, "and ": 1})
 }
+
+// A store writes the low bits of a number, so masks of other bits are removed.
+func TestMasksBeforeStores(t *testing.T) {
+	b := irtest.Kernel(&ir.Module{}, "k", ir.MPtr)
+	p := b.Param(0)
+	x := b.Load(ir.M32, p, 0)
+	masked := func(n int32) *ir.Value { return b.Op(ir.OpAnd, ir.TI32, x, b.I32(n)) }
+	b.Store(ir.MU8, p, 4, masked(0xff))
+	b.Store(ir.MU8, p, 5, b.Op(ir.OpZExt16, ir.TI32, b.Op(ir.OpSExt8, ir.TI32, x)))
+	b.Store(ir.MU8, p, 7, masked(0xfe))
+	b.Store(ir.MU16, p, 8, b.Op(ir.OpZExt16, ir.TI32, x))
+	b.Store(ir.MS16, p, 12, b.Op(ir.OpZExt8, ir.TI32, x))
+	b.Store(ir.MU16, p, 16, masked(0x1ffff))
+	b.Store(ir.M32, p, 20, masked(0xffff))
+	b.B.Ret()
+	counts(t, optimised(t, b.F, "vectors"), map[string]int{"and ": 2, "zext16": 0, "sext8": 0, "zext8": 1})
+}

@@ -366,9 +366,7 @@ func (s *simplifier) width(v *ir.Value) *ir.Value {
 }
 
 // keepsLow reports whether v has the same 16 low bits as its first operand.
-func keepsLow(v *ir.Value) bool {
-	return v.Op == ir.OpZExt16 || v.Op == ir.OpSExt16 || v.Op == ir.OpAnd && isConst(v.Args[1]) && v.Args[1].Aux&0xffff == 0xffff
-}
+func keepsLow(v *ir.Value) bool { return keepsBits(v, 0xffff) }
 
 func keepIf(v *ir.Value, ok bool) *ir.Value {
 	if ok {
@@ -399,6 +397,9 @@ func (s *simplifier) pointer(v *ir.Value) *ir.Value {
 // access moves a constant offset from the address to the access itself. It also evaluates loads
 // from constant tables.
 func (s *simplifier) access(v *ir.Value) *ir.Value {
+	if v.Op == ir.OpStore || v.Op == ir.OpStoreV {
+		s.stored(v)
+	}
 	p := v.Args[0]
 	if p.Op == ir.OpPtrAdd && isConst(p.Args[1]) && small(v.Aux+p.Args[1].Aux) && small(p.Args[1].Aux) {
 		v.Aux += p.Args[1].Aux
@@ -426,6 +427,37 @@ func (s *simplifier) access(v *ir.Value) *ir.Value {
 		x = min(x, 1)
 	}
 	return s.constant(v.Type, int64(x))
+}
+
+// stored removes operations that only change bits which a store does not write.
+func (s *simplifier) stored(v *ir.Value) {
+	var mask int64
+	switch v.Mem {
+	case ir.MS8, ir.MU8:
+		mask = 0xff
+	case ir.MS16, ir.MU16:
+		mask = 0xffff
+	default:
+		return
+	}
+	for i, a := range v.Args[1 : 1+max(v.N, 1)] {
+		for keepsBits(a, mask) {
+			a = a.Args[0]
+			v.Args[1+i] = a
+			s.n++
+		}
+	}
+}
+
+// keepsBits reports whether v has the same bits of a mask of 8 or 16 low bits as its first operand.
+func keepsBits(v *ir.Value, mask int64) bool {
+	switch v.Op {
+	case ir.OpZExt8, ir.OpSExt8:
+		return mask == 0xff
+	case ir.OpZExt16, ir.OpSExt16:
+		return true
+	}
+	return v.Op == ir.OpAnd && v.Type == ir.TI32 && isConst(v.Args[1]) && v.Args[1].Aux&mask == mask
 }
 
 func small(offset int64) bool { return offset >= math.MinInt32 && offset <= math.MaxInt32 }
