@@ -115,13 +115,13 @@ func (x *fn) join8(v *ir.Value) (f folded, ok bool) {
 				continue
 			}
 			b, i := x.byteOf(a)
-			if b == nil || bytes[i] != nil {
+			if b == nil {
 				return f, false
 			}
 			bytes[i] = b
 		}
 	}
-	if slices.Contains(bytes[:], nil) {
+	if slices.Contains(bytes[:], nil) { // two of the four have the same place
 		return f, false
 	}
 	return folded{joined8, bytes[:]}, true
