@@ -43,12 +43,13 @@ func Tile[W Word](t gpu.Thread, to, from uint64, toStep, toRow, fromStep, fromRo
 		default:
 			loadColumn[W](from, high*fromRow, &v)
 		}
+		row, column := tile[y*(side+1)+x:], tile[x*(side+1)+y:] // the other indices are constants
 		for k := range side / high {
-			tile[(y+k*high)*(side+1)+x] = v[k]
+			row[k*high*(side+1)] = v[k]
 		}
 		t.Sync()
 		for k := range side / high {
-			v[k] = tile[x*(side+1)+y+k*high]
+			v[k] = column[k*high]
 		}
 		switch size {
 		case 1:
@@ -93,14 +94,16 @@ func Tile[W Word](t gpu.Thread, to, from uint64, toStep, toRow, fromStep, fromRo
 func loadColumn[B Bits, W Word](from uint64, step int, v *[16]W) {
 	n := WordSide[W]()
 	for k := range n * n / tileThreads {
-		v[k] = W(*Element[B](from + uint64(k*step)))
+		v[k] = W(*Element[B](from))
+		from += uint64(step)
 	}
 }
 
 func storeColumn[B Bits, W Word](to uint64, step int, v *[16]W) {
 	n := WordSide[W]()
 	for k := range n * n / tileThreads {
-		*Element[B](to + uint64(k*step)) = B(v[k])
+		*Element[B](to) = B(v[k])
+		to += uint64(step)
 	}
 }
 
