@@ -121,9 +121,9 @@ func (b *block) choose(t gpu.Thread, more uint32) {
 		parts[t.Warp()] = sum
 	}
 	t.Sync()
-	for w := range parts {
+	for w, n := range *parts { // a copy, which is loaded as vectors
 		if w < t.Warp() {
-			sum += parts[w]
+			sum += n
 		}
 	}
 	sum += more
