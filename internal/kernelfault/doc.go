@@ -25,8 +25,9 @@
 //
 // A site is in a .global array of the module, at a multiple of 4: a u32 with the length of the text,
 // followed by the text.
-// The fields of the text are separated by NULs: kind, function, file, line, column, message. The
-// line and the column are decimal.
+// The fields of the text are separated by NULs: kind, function, file, line, column, message, constants. The
+// line and the column are decimal. The constants are the values that the kernel does not store, such as the length
+// of an array: three decimal numbers that are separated by commas, or empty.
 //
 // A failing thread traps if __purecuda_fault is 0. Otherwise it reads the epoch e (ld.volatile) and
 // claims the slot: with an atomic maximum, it raises __purecuda_claim to e+1. The thread that raised it

@@ -19,13 +19,23 @@ type Site struct {
 	Function, File string
 	Line, Column   int
 	Message        string
+	constants      string // those values of a record that are constants, separated by commas; the others are empty
+}
+
+// complete sets the constant values, which kernels do not store in a record.
+func (s *Site) complete(values *[3]int64) {
+	for i, text := range strings.SplitN(s.constants, ",", len(values)) {
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+			values[i] = n
+		}
+	}
 }
 
 // parse parses the text of a site. Missing fields are empty. Newer compilers may omit some fields.
 func parse(text []byte) (s Site) {
-	fields := strings.SplitN(string(text), "\x00", 7)
-	fields = append(fields, make([]string, 6)...)
-	s.Kind, s.Function, s.File, s.Message = fields[0], fields[1], fields[2], fields[5]
+	fields := strings.SplitN(string(text), "\x00", 8)
+	fields = append(fields, make([]string, 7)...)
+	s.Kind, s.Function, s.File, s.Message, s.constants = fields[0], fields[1], fields[2], fields[5], fields[6]
 	s.Line, _ = strconv.Atoi(fields[3])
 	s.Column, _ = strconv.Atoi(fields[4])
 	return s

@@ -185,6 +185,7 @@ func (s *State) take(x *Slot) {
 	}
 	r := Record{Values: x.mem.values, Block: x.mem.block, Thread: x.mem.thread}
 	r.Site, r.Err = s.siteAt(x, cu.CUdeviceptr(x.mem.site))
+	r.complete(&r.Values)
 	x.mem.values, x.mem.block, x.mem.thread = [3]int64{}, [3]uint32{}, [3]uint32{}
 	x.mem.epoch.Store(flag)
 	if len(s.recent) == maxRecent {

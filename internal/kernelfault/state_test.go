@@ -101,14 +101,27 @@ func TestSiteThatCannotBeRead(t *testing.T) {
 
 func TestParse(t *testing.T) {
 	for text, want := range map[string]Site{
-		"index\x00f\x00a/b.go\x0017\x009\x00":             {Kind: "index", Function: "f", File: "a/b.go", Line: 17, Column: 9},
-		"assert\x00f\x00b.go\x001\x002\x00no water":       {Kind: "assert", Function: "f", File: "b.go", Line: 1, Column: 2, Message: "no water"},
-		"assert\x00f\x00b.go\x001\x002\x00no\x00more\x00": {Kind: "assert", Function: "f", File: "b.go", Line: 1, Column: 2, Message: "no"},
+		"index\x00f\x00a/b.go\x0017\x009\x00":                      {Kind: "index", Function: "f", File: "a/b.go", Line: 17, Column: 9},
+		"assert\x00f\x00b.go\x001\x002\x00no water":                {Kind: "assert", Function: "f", File: "b.go", Line: 1, Column: 2, Message: "no water"},
+		"assert\x00f\x00b.go\x001\x002\x00no\x00,16,0\x00more\x00": {Kind: "assert", Function: "f", File: "b.go", Line: 1, Column: 2, Message: "no", constants: ",16,0"},
 		"nil\x00f": {Kind: "nil", Function: "f"},
 		"":         {},
 	} {
 		if got := parse([]byte(text)); got != want {
 			t.Errorf("%q is %+v", text, got)
+		}
+	}
+}
+
+// Constants of a site replace the values that a kernel has not stored, and only those.
+func TestConstantsOfASite(t *testing.T) {
+	for text, want := range map[string][3]int64{
+		"": {1, 2, 3}, ",,": {1, 2, 3}, ",16,0": {1, 16, 0}, "-7,,9": {-7, 2, 9}, "4": {4, 2, 3}, "x,5,1,2": {1, 5, 3},
+	} {
+		values := [3]int64{1, 2, 3}
+		s := parse([]byte("align\x00f\x00b.go\x001\x002\x00no\x00" + text))
+		if s.complete(&values); values != want {
+			t.Errorf("%q: the values are %d, want %d", text, values, want)
 		}
 	}
 }

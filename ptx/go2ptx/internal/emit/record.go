@@ -50,7 +50,11 @@ func (x *fn) prepareReport() {
 				p.kind = ir.I64
 			}
 		}
-		for n, v := range checks {
+		varying := x.varying(checks, i)
+		if len(varying) == 0 {
+			p.all = x.f.Const(ir.TI64, 0)
+		}
+		for n, v := range varying {
 			switch a := x.fieldOf(v, i); {
 			case n == 0 && (a.Op == ir.OpConst || a.Op == ir.OpParam && a.Block == x.f.Blocks[0]):
 				p.all = a
@@ -59,6 +63,21 @@ func (x *fn) prepareReport() {
 			}
 		}
 	}
+}
+
+// fixed reports whether field i of a check is a constant that its site contains. The failure path then passes nothing.
+func fixed(check *ir.Value, i int) bool {
+	return i > 0 && (i >= len(check.Args) || resolve(check.Args[i]).Op == ir.OpConst)
+}
+
+// varying returns the checks whose field i is not fixed.
+func (x *fn) varying(checks []*ir.Value, i int) (list []*ir.Value) {
+	for _, v := range checks {
+		if !fixed(v, i) {
+			list = append(list, v)
+		}
+	}
+	return list
 }
 
 // short reports whether 32 bits determine a value, because it is extended from 32 bits or small.
@@ -193,6 +212,9 @@ func (x *fn) passed(i int) build.Operand {
 // choose sets the register of field i for the first of several merged checks that fails. Selections,
 // unlike branches, leave the failure path in one block.
 func (x *fn) choose(checks []*ir.Value, i int) {
+	if checks = x.varying(checks, i); len(checks) == 0 {
+		return
+	}
 	if p := x.out.fields[i]; p.kind == ir.I64 && x.fit32(checks, i) {
 		chosen := x.temp(ir.I32)
 		x.chooseIn(chosen, "b32", checks, i, x.operand)
@@ -208,7 +230,7 @@ func (x *fn) fit32(checks []*ir.Value, i int) bool {
 	different := false
 	for _, v := range checks {
 		f := x.fieldOf(v, i)
-		if !x.extended(f, i) && !(f.Op == ir.OpConst && short(f)) {
+		if !x.extended(f, i) {
 			return false
 		}
 		different = different || !same(f, first)
@@ -345,14 +367,15 @@ func (e *module) faultVars() (fault, claim *build.Var) {
 	return e.fault, e.claim
 }
 
-// siteOf returns the offset of the description of a check: its source position and what it checks.
+// siteOf returns the offset of the description of a check: its source position, what it checks, and those values of
+// its record that are constants.
 func (x *fn) siteOf(v *ir.Value) int64 {
 	name := x.f.GoName
 	if name == "" {
 		name = x.f.Name
 	}
 	pos := x.m.outside(v.Pos)
-	fields := []string{v.Site.Kind, name, x.m.file(pos), strconv.Itoa(int(pos.Line)), strconv.Itoa(int(pos.Col)), v.Site.Message}
+	fields := []string{v.Site.Kind, name, x.m.file(pos), strconv.Itoa(int(pos.Line)), strconv.Itoa(int(pos.Col)), v.Site.Message, constants(v)}
 	text, r := strings.Join(fields, "\x00"), &x.out
 	at, ok := r.at[text]
 	if !ok {
@@ -362,6 +385,20 @@ func (x *fn) siteOf(v *ir.Value) int64 {
 		r.at[text] = at
 	}
 	return at
+}
+
+// constants returns the fixed values of a check, separated by commas. Those that are not fixed are empty.
+func constants(check *ir.Value) string {
+	var list [recordedValues]string
+	for i := range list {
+		switch {
+		case i+1 >= len(check.Args):
+			list[i] = "0"
+		case fixed(check, i+1):
+			list[i] = strconv.FormatInt(resolve(check.Args[i+1]).Aux, 10)
+		}
+	}
+	return strings.Join(list[:], ",")
 }
 
 func (e *module) file(p ir.Pos) string {
