@@ -123,10 +123,11 @@ func (s *quantizedProduct) prepare(element string, kind arg, again *driver.Launc
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	n, err := multiprocessors(s.y.mem.Context())
+	d, err := deviceOf(s.y.mem.Context())
 	if err != nil {
 		return nil, err
 	}
+	n := d.multiprocessors
 	// Warps share rows if otherwise there are few of them, and if each still has columns.
 	split := min(max(16*n*quantized.Rows/max(uint64(s.rows), 1), 1), max(uint64(s.cols)/quantized.Span, 1), quantized.Warps)
 	log := bits.Len64(split) - 1
@@ -154,6 +155,9 @@ func (s *quantizedProduct) prepare(element string, kind arg, again *driver.Launc
 			warps := 4
 			for warps < quantizedsm80.MostWarps && (warps < 8 || 2*warps*blocks <= 33*int(n)) && 4*warps*quantizedsm80.Span <= s.cols {
 				warps *= 2
+			}
+			if d.major >= 9 { // a block goes on with other rows, without a pause of its copies
+				blocks = min(blocks, int(n)*quantizedsm80.Resident/warps)
 			}
 			cfg = driver.LaunchConfig{Grid: driver.D1(blocks), Block: driver.D1(warps * warp), SharedMem: uint32(warps * quantizedsm80.Shared)}
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/internal/gputest"
 	"github.com/purecuda/cuda/ptx/kernels"
@@ -26,6 +27,69 @@ func TestGemvQuantized(t *testing.T) {
 func TestQuantizedMatricesThatAreCopiedLate(t *testing.T) {
 	gputest.OnEmulator(t, emulator.Config{ComputeCapability: [2]int{8, 0}, Seed: 1, Check: emulator.CheckSharedRaces}, func(t *testing.T, ctx *driver.Context) {
 		quantizedVectors(newKit(t, ctx), num.ToF16, kernels.F16.Float32, 1e-3)
+	})
+}
+
+// On sm_90, a block computes several groups of rows if the grid is small. It copies the first columns of the next rows
+// before it has stored the sums of the rows before. Some warps have no columns.
+func TestBlocksThatMultiplySeveralGroupsOfRows(t *testing.T) {
+	check := emulator.CheckSharedRaces | emulator.CheckGlobalRaces | emulator.CheckUninitialized | emulator.CheckBarriers
+	e := emulator.New(emulator.Config{ComputeCapability: [2]int{9, 0}, Seed: 1, Check: check})
+	k := newKit(t, gputest.Context(t, gputest.Driver(t, e)))
+	for _, shape := range [][3]int{{83, 128, 0}, {80, 1152, 384}, {65, 2304, 384}, {100, 3072, 128}, {49, 4224, 0}} {
+		rows, cols, group := shape[0], shape[1], shape[2]
+		groups := 1
+		if group > 0 {
+			groups = cols / group
+		}
+		data := make([]uint8, rows*cols/2)
+		r := rand.New(rand.NewPCG(uint64(cols), 4))
+		for i := range data {
+			data[i] = uint8(r.Uint32())
+		}
+		y := device(k, 0, make([]kernels.BF16, rows))
+		a := kernels.Quantized[kernels.BF16]{Mem: device(k, 0, data), Scales: device(k, 0, elements[kernels.BF16](random(rows*groups, 23))), Rows: rows, Cols: cols, Bits: 4, Group: group}
+		op := k.made(kernels.GemvQuantized(y, a, device(k, 0, elements[kernels.BF16](random(cols, 24)))))
+		var want []kernels.BF16
+		for _, grid := range []int{(rows + 15) / 16, 1, 2, 3} {
+			cfg := op.Config()
+			cfg.Grid = driver.D1(grid)
+			k.ok(op.SetConfig(cfg))
+			k.ok(y.CopyFrom(slices.Repeat(elements[kernels.BF16]([]float64{math.NaN()}), rows)))
+			k.run(op, nil)
+			got := host(k, y)
+			if want == nil {
+				want = got
+			}
+			if !slices.Equal(got, want) {
+				k.Errorf("%v: %d blocks compute something else", shape, grid)
+			}
+		}
+	}
+	for _, f := range e.Findings() {
+		t.Error(f)
+	}
+}
+
+// A block for each group of rows would be more than fit on the device at a time.
+func TestBlocksOfLargeQuantizedMatrices(t *testing.T) {
+	on(t, func(k *kit, capability [2]int) {
+		if capability[0] < 8 {
+			return
+		}
+		n, err := k.c.Device().Attribute(cu.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
+		k.ok(err)
+		const cols = 4096
+		rows := 16 * (4*n + 1)
+		a := kernels.Quantized[kernels.F16]{Mem: alloc[uint8](k, rows*cols/2), Scales: alloc[kernels.F16](k, rows), Rows: rows, Cols: cols, Bits: 4}
+		cfg := k.made(kernels.GemvQuantized(alloc[kernels.F16](k, rows), a, alloc[kernels.F16](k, cols))).Config()
+		want := 4*n + 1
+		if capability[0] >= 9 {
+			want = 4 * n
+		}
+		if cfg.Block.X != 8*32 || int(cfg.Grid.X) != want {
+			k.Errorf("%v: %v blocks of %v threads, want %d", capability, cfg.Grid, cfg.Block, want)
+		}
 	})
 }
 

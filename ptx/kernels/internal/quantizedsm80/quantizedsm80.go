@@ -16,13 +16,14 @@ import (
 
 //go:generate go run github.com/purecuda/cuda/ptx/cmd/go2ptx -nobounds -module -target sm_80 -variants=sm_90
 
-// A block computes Rows rows. Its warps take stages of two spans of columns by turns. A lane has 32 columns of a
+// A block computes Rows rows. On sm_90, a block of a small grid computes several times Rows rows. Its warps take stages of two spans of columns by turns. A lane has 32 columns of a
 // span in two rows. It copies those of its next stage to shared memory while it computes. So many bytes are in flight
 // at any time, without registers for them.
 const (
 	Rows      = 16
 	Span      = 128
 	MostWarps = 16
+	Resident  = 32             // number of warps that a multiprocessor has registers for
 	Shared    = 2 * stage * 16 // bytes of dynamic shared memory for a warp
 
 	stage = (2*2 + 1) * gpu.WarpSize // vectors of 16 bytes: for each span and row, and for x
@@ -43,7 +44,6 @@ type (
 //gpu:kernel maxblock=512 minblocks=2 name=gemv_i4
 //gpu:instance f16_sm80 bf16_sm80
 func Int4[T Float](t gpu.Thread, y, a, scales, x uint64, rows, cols, group, logSplit uint32, weight uint64, eps float32, normed uint32, kind pack.Kind) {
-	parts := gpu.Shared[[MostWarps][Rows]float32](t)
 	ring := gpu.DynamicShared[[4]uint32](t)[2*stage*t.Warp():]
 	first := t.BlockX() * Rows
 	lane, quad := t.Lane()/4, t.Lane()%4
@@ -53,11 +53,14 @@ func Int4[T Float](t gpu.Thread, y, a, scales, x uint64, rows, cols, group, logS
 		return // a group is not shorter
 	}
 	var weights, factors [2]uint64 // the addresses of the two rows; rows after the last one are the last one
-	for r := range weights {
-		row := min(first+lane+8*r, int(rows)-1)
-		weights[r] = a + uint64(row)*uint64(cols/2) + uint64(quad)*16
-		factors[r] = scales + uint64(row*int(spans/groupSpans))*2
+	aim := func(first int) {
+		for r := range weights {
+			row := min(first+lane+8*r, int(rows)-1)
+			weights[r] = a + uint64(row)*uint64(cols/2) + uint64(quad)*16
+			factors[r] = scales + uint64(row*int(spans/groupSpans))*2
+		}
 	}
+	aim(first)
 
 	// copied starts to copy the stage that begins at a span, and loads its scales.
 	g, rest := 2*uint32(t.Warp())/groupSpans, 2*uint32(t.Warp())%groupSpans // group of a span, and place in the group
@@ -84,62 +87,115 @@ func Int4[T Float](t gpu.Thread, y, a, scales, x uint64, rows, cols, group, logS
 
 	// The compiler must not know that this is a constant: an instruction has room for only one.
 	zero := logSplit & (1 << 31)
-	stepGroups, stepRest := 2*warps/groupSpans, 2*warps%groupSpans
 	var sum [2]float32
-	var s [2][2]T // the scales of the stage before
+	// add multiplies a stage that was copied, and adds it to the sums.
+	add := func(buffer uint32, s [2][2]T) {
+		//gpu:unroll 1
+		for h := range uint32(2) {
+			var c [4]float32
+			mine := ring[buffer+2*gpu.WarpSize*h+uint32(t.Lane()):]
+			p0, p1 := mine[0], mine[gpu.WarpSize]
+			vector := ring[buffer+4*gpu.WarpSize+16*h+4*uint32(quad):]
+			swapped := uint32(quad) / 2
+			even, odd := vector[swapped:], vector[1-swapped:]
+			for i := range uint32(4) {
+				// The columns of a pair in a register are four apart, as in the weights.
+				v := even[i&2]
+				if i%2 != 0 {
+					v = odd[i&2]
+				}
+				p, q := pairs[T](p0[i], zero), pairs[T](p1[i], zero)
+				multiply[T](&c, p[0], q[0], p[1], q[1], gpu.BytePermute(v[0], v[2], 0x5410), gpu.BytePermute(v[0], v[2], 0x7632))
+				multiply[T](&c, p[2], q[2], p[3], q[3], gpu.BytePermute(v[1], v[3], 0x5410), gpu.BytePermute(v[1], v[3], 0x7632))
+			}
+			for r := range sum {
+				sum[r] += toFloat32(s[0][r]) * c[2*r]
+			}
+			s[0] = s[1]
+		}
+	}
+	// store adds the sums of all warps, and stores those of the rows from the first on.
+	store := func(parts *[MostWarps][Rows]float32, first int) {
+		if quad == 0 {
+			parts[t.Warp()][lane], parts[t.Warp()][lane+8] = sum[0], sum[1]
+		}
+		t.Sync()
+		if i := t.ThreadX(); i < Rows && first+i < int(rows) {
+			var s float32
+			//gpu:unroll 4
+			for p := range warps {
+				s += parts[p][i]
+			}
+			gpu.ViewAt[T](y, int(rows)).Set(first+i, fromFloat32[T](s))
+		}
+	}
+
+	stepGroups, stepRest := 2*warps/groupSpans, 2*warps%groupSpans
 	span, buffer := 2*uint32(t.Warp()), uint32(0)
-	for first := true; ; first = false {
+	var s [2][2]T // the scales of the stage before
+	if gpu.Arch() < 90 {
+		for first := true; ; first = false {
+			next := copied(span, buffer)
+			buffer ^= stage
+			if !first {
+				t.WaitGroup(1)
+				t.SyncWarp()
+				add(buffer, s)
+				t.SyncWarp()
+			}
+			if span >= spans {
+				break
+			}
+			s = next
+			span += 2 * warps
+			g, rest = g+stepGroups, rest+stepRest
+			if rest >= groupSpans {
+				g, rest = g+1, rest-groupSpans
+			}
+		}
+		store(gpu.Shared[[MostWarps][Rows]float32](t), first)
+		return
+	}
+
+	// A block computes several times Rows rows. The first stage of the next rows is copied while the last one of
+	// the rows before is multiplied and their sums are added, so that copies never pause. A warp of a few columns can
+	// have an empty stage.
+	parts := gpu.Shared[[2][MostWarps][Rows]float32](t) // a warp writes sums while others may still read those before
+	turn := uint32(0)
+	step := t.GridDimX() * Rows
+	full, last := false, false // whether the stage before has columns, and is the last one of its rows
+	for {
 		next := copied(span, buffer)
 		buffer ^= stage
-		if !first {
+		if full {
 			t.WaitGroup(1)
 			t.SyncWarp()
-			//gpu:unroll 1
-			for h := range uint32(2) {
-				var c [4]float32
-				mine := ring[buffer+2*gpu.WarpSize*h+uint32(t.Lane()):]
-				p0, p1 := mine[0], mine[gpu.WarpSize]
-				vector := ring[buffer+4*gpu.WarpSize+16*h+4*uint32(quad):]
-				swapped := uint32(quad) / 2
-				even, odd := vector[swapped:], vector[1-swapped:]
-				for i := range uint32(4) {
-					// The columns of a pair in a register are four apart, as in the weights.
-					v := even[i&2]
-					if i%2 != 0 {
-						v = odd[i&2]
-					}
-					p, q := pairs[T](p0[i], zero), pairs[T](p1[i], zero)
-					multiply[T](&c, p[0], q[0], p[1], q[1], gpu.BytePermute(v[0], v[2], 0x5410), gpu.BytePermute(v[0], v[2], 0x7632))
-					multiply[T](&c, p[2], q[2], p[3], q[3], gpu.BytePermute(v[1], v[3], 0x5410), gpu.BytePermute(v[1], v[3], 0x7632))
-				}
-				for r := range sum {
-					sum[r] += toFloat32(s[0][r]) * c[2*r]
-				}
-				s[0] = s[1]
-			}
+			add(buffer, s)
 			t.SyncWarp()
 		}
-		if span >= spans {
-			break
+		if last {
+			store(&parts[turn], first-step)
+			turn ^= 1
+			sum = [2]float32{}
+		}
+		if first >= int(rows) {
+			return
 		}
 		s = next
+		full, last = span < spans, span+2*warps >= spans
 		span += 2 * warps
 		g, rest = g+stepGroups, rest+stepRest
 		if rest >= groupSpans {
 			g, rest = g+1, rest-groupSpans
 		}
-	}
-	if quad == 0 {
-		parts[t.Warp()][lane], parts[t.Warp()][lane+8] = sum[0], sum[1]
-	}
-	t.Sync()
-	if i := t.ThreadX(); i < Rows && first+i < int(rows) {
-		var s float32
-		//gpu:unroll 4
-		for p := range warps {
-			s += parts[p][i]
+		if last {
+			first += step
+			span, g, rest = 2*uint32(t.Warp()), 2*uint32(t.Warp())/groupSpans, 2*uint32(t.Warp())%groupSpans
+			if first >= int(rows) {
+				span = spans
+			}
+			aim(first)
 		}
-		gpu.ViewAt[T](y, int(rows)).Set(first+i, fromFloat32[T](s))
 	}
 }
 
