@@ -21,7 +21,7 @@ func TestWaitForARecordThatIsBeingWritten(t *testing.T) {
 		m := load(t, c, "index")
 		s, out := stream(t, c), buffer(t, c, 32)
 		for number := uint32(1); number <= 3; number++ {
-			var at [8]byte
+			var at [16]byte
 			ok(t, must(m.Global("__purecuda_fault"))(t).CopyTo(at[:]))
 			var claim [4]byte
 			binary.LittleEndian.PutUint32(claim[:], number)

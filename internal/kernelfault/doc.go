@@ -9,13 +9,12 @@
 //	.weak .global .align 16 .u64 __purecuda_fault[2];
 //	.weak .global .align 4 .u32 __purecuda_claim;
 //
-// After loading a module, the host stores two device addresses in __purecuda_fault: that of a [Slot] and that of
-// the context's summary word, a u32. Modules of older compilers have only the first one. Both are in page-locked
-// memory of the context, mapped for the device. A slot has 128 bytes, in little-endian order:
+// After loading a module, the host stores two device addresses in __purecuda_fault: that of a [Slot] and
+// that of the context's summary word, a u32. Both are in page-locked memory of the context, mapped for the
+// device. A slot has 128 bytes, in little-endian order:
 //
 //	+0   u32     flag
 //	+4   u32     epoch, which only the host writes
-//	+8   u64     device address of the summary word
 //	+16  u64     device address of the site
 //	+24  i64[3]  values, such as the index and the length
 //	+48  u32[3]  block index

@@ -152,7 +152,7 @@ func TestFaultOfAClosedModule(t *testing.T) {
 func TestLostContextWithAFault(t *testing.T) {
 	gputest.OnEmulator(t, emulator.Config{}, func(t *testing.T, c *driver.Context) {
 		slotless, armed := must(c.LoadModule(ptxText(t, "index")))(t), must(c.LoadModule(ptxText(t, "index")))(t)
-		ok(t, must(slotless.Global("__purecuda_fault"))(t).CopyFrom(make([]byte, 8)))
+		ok(t, must(slotless.Global("__purecuda_fault"))(t).CopyFrom(make([]byte, 16)))
 		s, out := must(c.NewStream())(t), must(driver.Alloc[uint32](c, 32))(t)
 		launchIndex(t, kernel(t, armed, "index"), s, 1, out, 31, 0)
 		launchIndex(t, kernel(t, slotless, "index"), s, 1, out, 31, 0)

@@ -72,10 +72,10 @@ func (m *memory) grow(d *cu.Driver) error {
 	return nil
 }
 
-// store sets the first bytes of a device variable and waits until the copy is complete.
-func (m *memory) store(d *cu.Driver, at cu.CUdeviceptr, value armed, bytes uintptr) error {
+// store sets a device variable and waits until the copy is complete.
+func (m *memory) store(d *cu.Driver, at cu.CUdeviceptr, value armed) error {
 	*(*armed)(m.stage) = value
-	if err := d.CuMemcpyHtoDAsync(at, m.stage, bytes, m.stream); err != nil {
+	if err := d.CuMemcpyHtoDAsync(at, m.stage, unsafe.Sizeof(value), m.stream); err != nil {
 		return err
 	}
 	return d.CuStreamSynchronize(m.stream)

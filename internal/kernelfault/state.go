@@ -232,10 +232,11 @@ func (s *State) siteAt(x *Slot, at cu.CUdeviceptr) (Site, error) {
 	return x.sites[at], nil
 }
 
-// slotMemory is the layout of a slot. The device writes all fields except epoch and summary.
+// slotMemory is the layout of a slot. The device writes all fields except epoch. It stores the site and the
+// first value together, so the site is at a multiple of 16.
 type slotMemory struct {
 	flag, epoch   atomic.Uint32
-	summary       cu.CUdeviceptr
+	_             uint64
 	site          uint64
 	values        [3]int64
 	block, thread [3]uint32
@@ -243,8 +244,7 @@ type slotMemory struct {
 	_             [52]byte
 }
 
-// armed is the value of the variable Symbol. Modules that older compilers made have only the first word,
-// and read the address of the summary word from the slot.
+// armed is the value of the variable Symbol.
 type armed struct{ slot, summary cu.CUdeviceptr }
 
 const slotBytes = unsafe.Sizeof(slotMemory{})
@@ -266,7 +266,7 @@ func (s *State) Arm(global func(at *cu.CUdeviceptr, bytes *uintptr, name *byte) 
 	var at cu.CUdeviceptr
 	var bytes uintptr
 	err := global(&at, &bytes, &symbol[0])
-	if errors.Is(err, cu.CUDA_ERROR_NOT_FOUND) || err == nil && bytes != unsafe.Sizeof(armed{}.slot) && bytes != unsafe.Sizeof(armed{}) {
+	if errors.Is(err, cu.CUDA_ERROR_NOT_FOUND) || err == nil && bytes != unsafe.Sizeof(armed{}) {
 		return nil, nil
 	}
 	if err != nil {
@@ -278,7 +278,7 @@ func (s *State) Arm(global func(at *cu.CUdeviceptr, bytes *uintptr, name *byte) 
 	if err != nil {
 		return nil, err
 	}
-	if err := s.memory.store(s.d, at, armed{x.at, x.mem.summary}, bytes); err != nil {
+	if err := s.memory.store(s.d, at, armed{x.at, s.memory.summary.device}); err != nil {
 		s.memory.spare = append(s.memory.spare, x.place())
 		return nil, err
 	}
@@ -293,7 +293,6 @@ func (s *State) newSlot() (*Slot, error) {
 	}
 	x := &Slot{state: s, mem: (*slotMemory)(p.host), at: p.device}
 	*(*[slotBytes]byte)(p.host) = [slotBytes]byte{}
-	x.mem.summary = s.memory.summary.device
 	s.summary.Store((*atomic.Uint32)(s.memory.summary.host))
 	return x, nil
 }

@@ -25,9 +25,9 @@ func TestWaitForARecordOfAnotherLaunch(t *testing.T) {
 		var host unsafe.Pointer
 		ok(t, c.Guarded().CuPointerGetAttribute(unsafe.Pointer(&host), cu.CU_POINTER_ATTRIBUTE_HOST_POINTER, driver.CUdeviceptr(binary.LittleEndian.Uint64(at[:]))))
 		slot := (*struct {
-			flag, epoch   atomic.Uint32
-			summary, site uint64
-			index         int64
+			flag, epoch atomic.Uint32
+			_, site     uint64
+			index       int64
 		})(host)
 		ok(t, must(m.Global("__purecuda_claim"))(t).CopyFrom([]byte{1, 0, 0, 0}))
 		ok(t, kernel(t, m, "index").Launch(s, driver.LaunchConfig{Grid: driver.D1(2), Block: driver.D1(32)}, sliceOf(out), int64(64), int64(0), int64(-1)))
