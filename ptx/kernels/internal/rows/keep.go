@@ -26,9 +26,9 @@ type twice[T Float, M Team] struct {
 	end   int // number of the pack after those that the thread has read in the first pass
 }
 
-// twiceOf returns a row of n elements and the address of their replacements. cols is the length of the longest row of the kernel. If the device
-// can, twiceOf starts copies of all packs of the thread: registers have room for few loads, and a
-// multiprocessor must have many more in flight.
+// twiceOf returns a row of n elements, which dst replaces. cols is the length of the longest row of the kernel.
+// If the device can, twiceOf starts copies of all packs of the thread: registers have room for few loads, and
+// a multiprocessor must have many more in flight.
 func twiceOf[T Float, M Team](t gpu.Thread, team M, half Half, dst, row uint64, n, cols int) *twice[T, M] {
 	r := &twice[T, M]{parts: partsOf[T](row, n), dst: dst, team: team, half: half}
 	team.share(&r.parts)

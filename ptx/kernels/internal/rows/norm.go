@@ -75,8 +75,7 @@ func LayerNormOfBundles[T Float](t gpu.Thread, dst, src, weight, bias, rows, col
 
 // layer adds the distances of the elements to a number near the mean, and their squares. This takes one
 // exchange, and loses little if the number is at most twice the standard deviation from the mean. If it is
-// further away, the sums are repeated with the mean.
-// The numbers of the sample are likely to be near the mean.
+// further away, the sums are repeated with the mean. The mean of the sample is likely to be near that of the row.
 func layer[T Float, R line[T]](t gpu.Thread, r R, sample *pack, weight, bias uint64, cols int, eps float32, half Half) {
 	// The sample is used after the copies of the row have started. Using it waits for its load.
 	v := floats[T](half, sample)
