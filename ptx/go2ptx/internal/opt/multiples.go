@@ -4,8 +4,9 @@ import "github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 
 // multiple replaces a 64-bit value that several instructions compute as x times a constant with one
 // multiplication or shift, if the lower word of the constant is 0. This works around a bug of ptxas
-// 12.4 and 13.0, which also combines such instructions: it takes y*5 + y for y if y is (x<<31)<<28,
-// (x<<31)*6, or (x+x)<<31. In random kernel k60300513 it did. If one instruction computes y, the code
+// 12.4 and 13.0, which also combines such instructions and forgets the result if it is added to a
+// multiple of x: it takes y*5 + y for y if y is (x<<31)<<28, (x<<31)*6, or (x+x)<<31, and y*6 + y if y
+// is (x<<3)<<28. In random kernel k60300513 it did. If one instruction computes the multiple, the code
 // is right. Other constants stay as they are, because a shift of a product costs less than a second
 // product.
 func (s *simplifier) multiple(v *ir.Value) *ir.Value {

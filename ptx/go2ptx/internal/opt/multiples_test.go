@@ -32,6 +32,7 @@ func TestMultiplesOfLargePowers(t *testing.T) {
 		{"two shifts", shl(28, shl(31, x)), "shl 59"},
 		{"a shift and a product", mul(6, shl(31, x)), "mul 12884901888"},
 		{"a product and a shift", shl(31, mul(6, x)), "mul 12884901888"},
+		{"three steps, of which two are too small", mul(6, shl(28, shl(3, x))), "mul 12884901888"},
 		{"two products", mul(3<<16, mul(5<<16, x)), "mul 64424509440"},
 		{"a sum with itself", shl(31, pair(ir.OpAdd, x, x)), "shl 32"},
 		{"a sum of multiples", shl(20, pair(ir.OpAdd, mul(3, shl(20, x)), shl(20, x))), "shl 42"},
