@@ -32,7 +32,7 @@
 // claims the slot: with an atomic maximum, it raises __purecuda_claim to e+1. The thread that raised it
 // writes the record, then flag = e+1, then summary = 1. A thread that is too late to raise __purecuda_claim
 // stores the value that it found there in claimed, and then summary = 1. Both execute membar.sys before
-// each of the last two stores. Every failing thread then exits. The record may lack values and indices that
+// and after each of the last two stores. Every failing thread then exits. The record may lack values and indices that
 // are 0, because the host clears all of them after it has read a record.
 //
 // The host clears the summary before it reads the slots. If the flag of a fault is not visible by

@@ -300,7 +300,7 @@ const (
 // the other thread's record is visible. If the host provided no slot, the thread traps.
 //
 // The code has predicates instead of branches, and stores no zeros, because the host clears a record that it
-// has read. No fence follows the last store, because the end of a launch makes all stores visible to the host.
+// has read.
 func (x *fn) record(site build.Reg, values [recordedValues]build.Operand) {
 	fault, claim := x.m.faultVars()
 	slot, epoch, old, summary := x.temp(ir.I64), x.temp(ir.I32), x.temp(ir.I32), x.temp(ir.I64)
@@ -321,6 +321,7 @@ func (x *fn) record(site build.Reg, values [recordedValues]build.Operand) {
 	x.b.When(lost).Op("st.volatile.global.u32", slot.At(recordClaimed), old)
 	x.op("membar.sys")
 	x.op("st.volatile.global.u32", summary.At(0), build.Int(1))
+	x.op("membar.sys")
 	x.op("exit")
 }
 
