@@ -422,14 +422,23 @@ func TestCheckReportsWhatTheDriverDoesNotTell(t *testing.T) {
 	wrote := k.Add(g, word, copied)
 	k.free(g, b, wrote)
 	k.Clean(g)
-	lib.Count()
-	k.Clean(g)
-	for i, c := range lib.Stop() {
-		lib.FailNth(i+1, uint32(graphtest.Injected))
+	// How many calls Check makes varies: the collector empties the pool of buffers, and a new buffer
+	// needs a call for the size.
+	failed := func(c faulty.Call) bool { return c.Failed }
+	for n := 1; ; n++ {
+		lib.FailNth(n, uint32(graphtest.Injected))
 		_, err := g.Check()
-		lib.Stop()
+		calls := lib.Stop()
+		i := slices.IndexFunc(calls, failed)
+		if i < 0 {
+			k.OK(err)
+			if n < 20 {
+				t.Errorf("Check made only %d calls", n-1)
+			}
+			return
+		}
 		if !errors.Is(err, graphtest.Injected) {
-			t.Errorf("call %d (%s) failed: got %v, want %v", i+1, c.Symbol, err, graphtest.Injected)
+			t.Errorf("call %d (%s) failed: got %v, want %v", n, calls[i].Symbol, err, graphtest.Injected)
 		}
 	}
 }

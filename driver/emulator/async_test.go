@@ -27,6 +27,7 @@ type threadCase struct {
 	in      []uint32
 	want    func(i int) uint32
 	wantIn  func(i int) uint32 // expected input after the run; nil if it must be unchanged
+	noGPU   bool               // the text crashes NVIDIA's compiler, and with it the process
 }
 
 func (k *threadCase) text() string {
@@ -148,10 +149,15 @@ func compareWords(t *testing.T, what string, b *driver.Buffer[uint32], n int, wa
 func runCases(t *testing.T, cases []threadCase) {
 	for _, k := range cases {
 		t.Run(k.name, func(t *testing.T) {
-			gputest.Each(t, func(t *testing.T, c *driver.Context) { k.run(t, c) })
+			run := func(t *testing.T, c *driver.Context) { k.run(t, c) }
+			if k.noGPU {
+				gputest.OnEmulator(t, emulator.Config{}, run)
+			} else {
+				gputest.Each(t, run)
+			}
 			for seed := range uint64(4) {
 				cfg := emulator.Config{Seed: seed + 1}
-				gputest.OnEmulator(t, cfg, func(t *testing.T, c *driver.Context) { k.run(t, c) })
+				gputest.OnEmulator(t, cfg, run)
 			}
 			k.runChecked(t, 0)
 			k.runChecked(t, 3)
@@ -401,7 +407,9 @@ L:	mbarrier.test_wait.shared::cta.b64 %p2, [bar], %rd1;
 	mbarrier.pending_count.b64 %r3, %rd3;
 	mad.lo.u32 %r0, %r1, 100, %r2; mad.lo.u32 %r0, %r0, 100, %r3;`, want: always(100705)},
 
-		{name: "a state without a barrier is a number", decls: oneBarrier, grid: blocks(1), block: 1, body: `
+		// ptxas 12.4 and driver 580 crash on this text if they compile for sm_90. For sm_80,
+		// they accept it.
+		{name: "a state without a barrier is a number", decls: oneBarrier, grid: blocks(1), block: 1, noGPU: true, body: `
 	mbarrier.pending_count.b64 %r0, 289;`, want: always(289)},
 
 		{name: "dropped arrivals are missing from the next phase on", decls: oneBarrier, grid: blocks(1), block: 1, body: `
