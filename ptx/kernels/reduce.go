@@ -6,6 +6,7 @@ import (
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/ptx/kernels/internal/argmax"
 	"github.com/purecuda/cuda/ptx/kernels/internal/extreme"
+	"github.com/purecuda/cuda/ptx/kernels/internal/rows"
 	"github.com/purecuda/cuda/ptx/kernels/internal/sum"
 )
 
@@ -43,25 +44,29 @@ func Sum[S Accumulator, T Element](dst driver.MemoryOf[S], src driver.MemoryOf[T
 
 // SumRows is like Sum, but works on each row of a matrix. dst must have one element per row.
 func SumRows[S Accumulator, T Element](dst driver.MemoryOf[S], src Matrix[T], work *Workspace, again ...*driver.Launch) (*driver.Launch, error) {
-	name := kernelName{"sum_", typeName[T](), "_", typeName[S]()}
-	if !slices.ContainsFunc(sums, name.is) {
+	pair := kernelName{"sum_", typeName[T](), "_", typeName[S]()}
+	if !slices.ContainsFunc(sums, pair.is) {
 		return nil, opError("sum", invalid("there is no sum of %s in %s; these exist (sum_elements_sum): %v", typeName[T](), typeName[S](), sums))
 	}
-	name = kernelName{"sum_", sumName[T](), "_", sumName[S]()}
-	of := halfOf[T]()
-	if t := typeOf[T](); t == typeU32 || t == typeU64 {
-		of = u32(1)
+	name, of := kernelName{"sum_b32_b64"}, halfOf[T]()
+	switch {
+	case sizeOf[S]() == 4:
+		name = kernelName{"sum_", floatName[T](), "_f32"}
+	case sizeOf[T]() == 8:
+		name = kernelName{"sum_b64_b64"}
+	}
+	switch typeOf[T]() {
+	case typeU32, typeU64:
+		of = u32(uint32(rows.Unsigned))
+	case typeF64:
+		of = u32(uint32(rows.Floats))
+	case typeF32:
+		if sizeOf[S]() == 8 {
+			of = u32(uint32(rows.Floats))
+		}
 	}
 	r := reduction{sum.Module, "sum", name, results(dst), src.operand("src"), work, ahead, reused(again)}
 	return r.prepare(of)
-}
-
-// sumName is like floatName, but integers of the same size share their kernels.
-func sumName[T Element]() string {
-	if isFloat[T]() {
-		return floatName[T]()
-	}
-	return bitsName[T]()
 }
 
 func oneRow[T Element](m driver.MemoryOf[T]) Matrix[T] {

@@ -20,7 +20,9 @@ func Argmax[T Ordered, V Comparable, K key](t gpu.Thread, r Reduction, half Half
 	none := place[K]{placeKey[K](least[V](&o)), -1}
 	reduce[T](t, r, operator[place[K]]{
 		none: none,
-		find: func(row uint64, n int, end uint64, s stride) place[K] { return findLargest[T, V, K](&o, row, n, end, s) },
+		find: func(row uint64, n int, end uint64, s stride) place[K] {
+			return findLargest[T, V, K](&o, row, n, end, s)
+		},
 		with: better[K],
 		over: func(p place[K]) place[K] {
 			size := uint32(min(t.BlockDimX(), gpu.WarpSize))

@@ -19,7 +19,7 @@ import (
 
 // Element lists the element types of rows. The bits of uint16 are those of a Half.
 type Element interface {
-	int32 | int64 | uint16 | float32 | float64
+	int32 | int64 | uint16 | float32
 }
 
 // Float lists the element types of rows that are computed in float32.

@@ -6,26 +6,37 @@ import (
 	"github.com/purecuda/cuda/ptx/gpu"
 )
 
-// Sum lists the types of sums. Unsigned integers are added like signed ones.
-type Sum interface{ float32 | float64 | int64 }
+// Sum lists the types of sums. An int64 has the bits of a sum of 8 bytes, which Kind names.
+type Sum interface{ float32 | int64 }
 
-// Sums adds the elements of each row: see kernels.SumRows. Elements of type int32 are signed, unless
-// unsigned is set.
-func Sums[S Sum, T Element](t gpu.Thread, r Reduction, half Half, unsigned bool) {
-	with := func(a, b S) S { return a + b }
+// Kind is what words are that are added in 8 bytes. Unsigned integers of 8 bytes are added like signed ones.
+type Kind uint32
+
+const (
+	Signed Kind = iota
+	Unsigned
+	Floats
+)
+
+// Sums adds the elements of each row: see kernels.SumRows.
+func Sums[S Sum, T Element](t gpu.Thread, r Reduction, half Half, kind Kind) {
+	with := func(a, b S) S { return added(a, b, kind) }
 	reduce[T](t, r, operator[S]{
 		find: func(row uint64, n int, end uint64, s stride) (sum S) {
 			visit[T](row, n, end, s, func(w *pack, _ int, own only) {
-				// The elements of a pack are first added to each other. This makes the error smaller,
-				// and the loop has fewer additions that wait for each other.
-				s := summands[S, T](w, half, unsigned)
-				within[T](&s, own, 0)
-				for d := perPack[T]() / 2; d > 0; d /= 2 {
-					for i := range d {
-						s[i] += s[i+d]
+				switch sum := any(&sum).(type) {
+				case *float32:
+					s := singles[T](w, half)
+					*sum += sumOfPack[T](&s, own)
+				case *int64:
+					if kind == Floats {
+						s := doubles[T](w)
+						*sum = added(*sum, int64(math.Float64bits(sumOfPack[T](&s, own))), Floats)
+					} else {
+						s := integers[T](w, kind)
+						*sum += sumOfPack[T](&s, own)
 					}
 				}
-				sum += s[0]
 			})
 			return sum
 		},
@@ -37,6 +48,27 @@ func Sums[S Sum, T Element](t gpu.Thread, r Reduction, half Half, unsigned bool)
 	})
 }
 
+// added returns a sum.
+func added[S Sum](a, b S, kind Kind) S {
+	if a, ok := any(&a).(*int64); ok && kind == Floats {
+		*a = int64(math.Float64bits(math.Float64frombits(uint64(*a)) + math.Float64frombits(uint64(any(b).(int64)))))
+		return any(*a).(S)
+	}
+	return a + b
+}
+
+// sumOfPack returns the sum of the elements of a row in a pack. They are first added to each other. This makes the
+// error smaller, and the loop has fewer additions that wait for each other.
+func sumOfPack[T Element, N float32 | float64 | int64](v *[8]N, own only) N {
+	within[T](v, own, 0)
+	for d := perPack[T]() / 2; d > 0; d /= 2 {
+		for i := range d {
+			v[i] += v[i+d]
+		}
+	}
+	return v[0]
+}
+
 func sizeOfSum[S Sum]() int {
 	var s S
 	if _, ok := any(s).(float32); ok {
@@ -45,40 +77,39 @@ func sizeOfSum[S Sum]() int {
 	return 8
 }
 
-// summand converts an element.
-func summand[S Sum, T Element](x T, half Half, unsigned bool) S {
-	switch v := any(x).(type) {
-	case uint16:
-		return S(halfOf(half, v))
-	case int32:
-		if unsigned {
-			return S(uint32(v))
-		}
-		return S(v)
-	case int64:
-		return S(v)
-	case float32:
-		return S(v)
-	case float64:
-		return S(v)
+// singles returns the elements of a pack as float32.
+func singles[T Element](w *pack, half Half) [8]float32 {
+	if Size[T]() == 2 {
+		return floats[uint16](half, w)
 	}
-	return 0
+	return floats[float32](half, w)
 }
 
-// summands converts the elements of a pack.
-func summands[S Sum, T Element](w *pack, half Half, unsigned bool) (s [8]S) {
-	if Size[T]() == 2 {
-		v := floats[uint16](half, w)
-		for i := range perPack[T]() {
-			s[i] = S(v[i])
+// doubles returns the elements of a pack, which are floats of 4 or 8 bytes.
+func doubles[T Element](w *pack) (v [8]float64) {
+	if Size[T]() == 8 {
+		v[0], v[1] = math.Float64frombits(long(w, 0)), math.Float64frombits(long(w, 2))
+		return v
+	}
+	for i := range w {
+		v[i] = float64(math.Float32frombits(w[i]))
+	}
+	return v
+}
+
+// integers returns the elements of a pack, which are integers.
+func integers[T Element](w *pack, kind Kind) (v [8]int64) {
+	if Size[T]() == 8 {
+		v[0], v[1] = int64(long(w, 0)), int64(long(w, 2))
+		return v
+	}
+	for i := range w {
+		v[i] = int64(int32(w[i]))
+		if kind == Unsigned {
+			v[i] = int64(w[i])
 		}
-		return s
 	}
-	v := elements[T](w)
-	for i := range perPack[T]() {
-		s[i] = summand[S](v[i], half, unsigned)
-	}
-	return s
+	return v
 }
 
 // elements returns the elements of a pack, of which there are perPack.
@@ -92,14 +123,8 @@ func elements[T Element](w *pack) (v [8]T) {
 		for i := range w {
 			v[i] = int32(w[i])
 		}
-	case *[8]float32:
-		for i := range w {
-			v[i] = math.Float32frombits(w[i])
-		}
 	case *[8]int64:
 		v[0], v[1] = int64(long(w, 0)), int64(long(w, 2))
-	case *[8]float64:
-		v[0], v[1] = math.Float64frombits(long(w, 0)), math.Float64frombits(long(w, 2))
 	}
 	return v
 }
