@@ -53,15 +53,8 @@ func TestNewDevicesHaveATextOfTheirOwn(t *testing.T) {
 		}
 		a := kernels.Quantized[kernels.BF16]{Mem: alloc[uint8](k, 4*64), Scales: alloc[kernels.BF16](k, 4), Rows: 4, Cols: 128, Bits: 4}
 		product := k.made(kernels.GemvQuantized(alloc[kernels.BF16](k, 4), a, alloc[kernels.BF16](k, 128)))
-		if got, want := strings.HasSuffix(product.Kernel().Name(), "_bf16_sm80"), capability[0] >= 8; got != want {
+		if got, want := strings.HasSuffix(product.Kernel().Name(), "_sm80"), capability[0] >= 8; got != want {
 			k.Errorf("%v: %v", capability, product.Kernel().Name())
-		}
-		if capability[0] >= 8 {
-			info, err := product.Kernel().Info()
-			k.ok(err)
-			if want := 10 * capability[0]; info.PTXVersion != want {
-				k.Errorf("%v: %v has a text for %d, want %d", capability, product.Kernel().Name(), info.PTXVersion, want)
-			}
 		}
 		long := kernels.MatrixOf(alloc[float32](k, 16385), 1, 16385)
 		for _, op := range []*driver.Launch{

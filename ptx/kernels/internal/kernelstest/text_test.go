@@ -18,7 +18,7 @@ func TestEveryTextIsForOldDriversToo(t *testing.T) {
 		case variant == "sm_90.ptx", strings.HasSuffix(base, "sm90"): // only drivers since CUDA 11.8 support such devices
 			newest, target = ptx.Version{Major: 7, Minor: 8}, "sm_90"
 		case strings.HasSuffix(base, "sm80"):
-			target = "sm_80"
+			newest, target = ptx.Version{Major: 7, Minor: 4}, "sm_80" // that of CUDA 11.4
 		}
 		m, err := ptx.Parse(name, text)
 		if err != nil {
