@@ -27,6 +27,9 @@ func (x *fn) asm(v *ir.Value) {
 		if i >= len(v.Args) {
 			return "", false
 		}
+		if v.Args[i].Type == ir.TBool && strings.Contains(v.Sym, "ballot") && x.m.withRecursion(x.f) {
+			return x.perLane(v.Args[i]).String(), true
+		}
 		return x.asmOperand(v.Args[i]), true
 	})
 	if !ok {
@@ -47,6 +50,17 @@ func (x *fn) asm(v *ir.Value) {
 			x.b.Add(s)
 		}
 	}
+}
+
+// perLane returns a predicate with the value of v whose computation depends on the lane. For sm_90, ptxas 12.4
+// crashes on some ballots of a predicate that is equal in all threads, if the function calls another through a
+// register.
+func (x *fn) perLane(v *ir.Value) build.Reg {
+	p, lane, t := x.temp(ir.Bool), x.temp(ir.I32), x.temp(ir.I32)
+	x.op("mov.u32", lane, build.LaneID)
+	x.op("selp.b32", t, lane, build.Int(-1), x.reg(v))
+	x.op("setp.eq.s32", p, t, lane)
+	return p
 }
 
 // asmOperand formats an operand of inline PTX: a literal for a constant, otherwise a register.

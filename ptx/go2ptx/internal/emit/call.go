@@ -90,17 +90,17 @@ func (x *fn) call(v *ir.Value) {
 		if result != nil {
 			operands = append(operands, build.List(result))
 		}
-		if !x.m.reaches(v.Callee, x.f) {
+		if !x.m.recurses(v.Callee) {
 			operands = append(operands, callee)
 			if len(args) > 0 {
 				operands = append(operands, build.List(args...))
 			}
 			x.op("call", operands...)
 		} else {
-			// The callee can call this function in turn, so a direct call would create a cycle in
-			// ptxas's call graph. For sm_90, ptxas 11.8 to 13.0 crashes on such a cycle if the
-			// kernel's only call into it is in a loop that ptxas considers dead. A call through a
-			// register avoids this.
+			// For sm_90, ptxas 11.8 to 13.0 crashes on some modules with a cycle in the graph of direct calls,
+			// for example if the kernel's only call into the cycle is in a loop that ptxas considers dead. It
+			// also crashes on some kernels that shuffle or vote, and call a function that leads to the cycle.
+			// Calls through a register avoid both.
 			address := x.temp(ir.I64)
 			x.op("mov.u64", address, callee)
 			x.op("call", append(operands, address, build.List(args...), x.b.Prototype(callee))...)

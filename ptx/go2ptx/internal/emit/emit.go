@@ -37,7 +37,7 @@ const defaultArch = 52
 // critical edges and replaces comparisons by negations of others in m's functions, and does not change them otherwise.
 func Emit(m *ir.Module, o Options) *build.Module {
 	e := &module{ir: m, options: o, out: build.New(build.Config{MinTarget: o.Target}), arch: defaultArch,
-		vars: map[*ir.Var]*build.Var{}, funcs: map[*ir.Func]*build.Func{}, callees: map[*ir.Func][]*ir.Func{}}
+		vars: map[*ir.Var]*build.Var{}, funcs: map[*ir.Func]*build.Func{}, callees: map[*ir.Func][]*ir.Func{}, recursive: map[*ir.Func]bool{}}
 	if t, ok := ptx.ParseTarget(o.Target); ok {
 		e.arch = 10*t.Major + t.Minor
 	}
@@ -76,26 +76,34 @@ type module struct {
 
 	fault, claim *build.Var
 	callees      map[*ir.Func][]*ir.Func
+	recursive    map[*ir.Func]bool // what recurses has found
 }
 
-// reaches reports whether the function from can call the function to, directly or through other
-// functions, or is the same function.
-func (e *module) reaches(from, to *ir.Func) bool {
-	seen := map[*ir.Func]bool{from: true}
-	for todo := []*ir.Func{from}; len(todo) > 0; {
-		f := todo[0]
-		if f == to {
-			return true
-		}
-		todo = todo[1:]
-		for _, c := range e.callees[f] {
-			if !seen[c] {
-				seen[c] = true
-				todo = append(todo, c)
+// recurses reports whether a call of f can reach a function that can call itself, directly or through others.
+func (e *module) recurses(f *ir.Func) bool {
+	if _, known := e.recursive[f]; !known {
+		e.recursive[f] = slices.ContainsFunc(e.reached(f), func(g *ir.Func) bool { return slices.Contains(e.reached(g), g) })
+	}
+	return e.recursive[f]
+}
+
+// reached returns the functions that a call of f can reach: f only if it can call itself.
+func (e *module) reached(f *ir.Func) (all []*ir.Func) {
+	for todo := []*ir.Func{f}; len(todo) > 0; todo = todo[1:] {
+		for _, c := range e.callees[todo[0]] {
+			if !slices.Contains(all, c) {
+				all, todo = append(all, c), append(todo, c)
 			}
 		}
 	}
-	return false
+	return all
+}
+
+// withRecursion reports whether recurses holds for f or a function that can call it. Ptxas may inline f there.
+func (e *module) withRecursion(f *ir.Func) bool {
+	return slices.ContainsFunc(e.ir.Funcs, func(g *ir.Func) bool {
+		return e.recurses(g) && (g == f || slices.Contains(e.reached(g), f))
+	})
 }
 
 func (e *module) variable(v *ir.Var) {

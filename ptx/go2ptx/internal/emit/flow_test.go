@@ -100,8 +100,9 @@ func TestCalls(t *testing.T) {
 	expect(t, m, 2, []uint64{5, 0, 0, 0, 2, 0, 0, 0}, []uint64{5, 120, 0x9_3c00_0001, 0x40000000, 2, 2, 0x6_3c00_0000, 0x40000000})
 }
 
-// Ptxas crashes on some cycles of direct calls, so calls within a cycle are indirect.
-func TestCyclesOfCallsAreIndirect(t *testing.T) {
+// Ptxas crashes on some direct calls of functions that can reach a cycle of calls, so these calls are
+// indirect. All others are direct.
+func TestCallsThatReachACycleAreIndirect(t *testing.T) {
 	m := &ir.Module{}
 	var fs []*irtest.Builder
 	for _, name := range []string{"even", "odd"} {
@@ -122,14 +123,65 @@ func TestCyclesOfCallsAreIndirect(t *testing.T) {
 		f.Set(end)
 		f.B.Ret(f.I32(int32(i)))
 	}
+	outer, plain, inner := irtest.Func(m, "outer", ir.M32), irtest.Func(m, "plain", ir.M32), irtest.Func(m, "inner", ir.M32)
+	for _, f := range []*irtest.Builder{outer, plain, inner} {
+		f.F.Results = []ir.Type{ir.TI32}
+	}
+	outer.B.Ret(call(outer, inner.F, call(outer, fs[0].F, outer.Param(0))))
+	plain.B.Ret(call(plain, inner.F, plain.Param(0)))
+	inner.B.Ret(inner.Op(ir.OpAdd, ir.TI32, inner.Param(0), inner.I32(5)))
 	b, p := perThread(m, 2)
-	b.Store(ir.M32, p, 4, call(b, fs[0].F, b.Load(ir.M32, p, 0)))
+	b.Store(ir.M32, p, 4, call(b, plain.F, call(b, outer.F, b.Load(ir.M32, p, 0))))
 	b.B.Ret()
-	expect(t, m, 2, []uint64{3, 0, 6, 0}, []uint64{1<<32 | 3, 0, 6, 0})
+	expect(t, m, 2, []uint64{3, 0, 6, 0}, []uint64{11<<32 | 3, 0, 10<<32 | 6, 0})
 	src := text(t, m, emit.Options{})
-	for want, n := range map[string]int{"call (ret), even,": 1, "call (ret), odd,": 0, ".callprototype": 2} {
+	for want, n := range map[string]int{"call (ret), inner,": 2, "call (ret), plain,": 1, "call (ret), ": 7, ".callprototype": 4} {
 		if got := strings.Count(string(src), want); got != n {
 			t.Errorf("%q %d times, not %d:\n%s", want, got, n, src)
+		}
+	}
+}
+
+// Ptxas crashes on some ballots of a predicate that is equal in all threads, in functions with recursion. The
+// predicate of a ballot therefore depends on the lane in functions that lead to a recursive one, and in those that
+// they call.
+func TestBallotsBesideRecursion(t *testing.T) {
+	m := &ir.Module{}
+	ballot := func(f *irtest.Builder, n *ir.Value) *ir.Value {
+		return f.Asm("vote.sync.ballot.b32 $0, %0, %1;", ir.Convergent, ir.TI32, f.Cmp(ir.SGt, n, f.I32(0)), f.I32(-1))
+	}
+	inner, again, plain := irtest.Func(m, "inner", ir.M32), irtest.Func(m, "again", ir.M32), irtest.Func(m, "plain", ir.M32)
+	for _, f := range []*irtest.Builder{inner, again, plain} {
+		f.F.Results = []ir.Type{ir.TI32}
+	}
+	call := func(f *irtest.Builder, callee *ir.Func, arg *ir.Value) *ir.Value {
+		v := f.Op(ir.OpCall, ir.TI32, arg)
+		v.Callee = callee
+		return v
+	}
+	inner.B.Ret(ballot(inner, inner.Param(0)))
+	plain.B.Ret(ballot(plain, plain.Param(0)))
+	more, end := again.Block(), again.Block()
+	n := again.Param(0)
+	again.B.If(again.Cmp(ir.SGt, n, again.I32(1)), more, end)
+	again.Set(more)
+	again.B.Ret(call(again, again.F, again.Op(ir.OpSub, ir.TI32, n, again.I32(1))))
+	again.Set(end)
+	again.B.Ret(call(again, inner.F, n))
+
+	b, p := perThread(m, 2)
+	b.Store(ir.M32, p, 4, call(b, again.F, b.Load(ir.M32, p, 0)))
+	b.Store(ir.M32, p, 8, ballot(b, b.Load(ir.M32, p, 0)))
+	b.B.Ret()
+	other := irtest.Kernel(m, "other", ir.MPtr)
+	other.Store(ir.M32, other.Param(0), 0, call(other, plain.F, ballot(other, other.Load(ir.M32, other.Param(0), 0))))
+	other.B.Ret()
+	expect(t, m, 2, []uint64{3, 0, 3, 0}, []uint64{3<<32 | 3, 3, 3<<32 | 3, 3})
+	src := string(text(t, m, emit.Options{}))
+	for i, part := range strings.Split(src, "vote.sync.ballot")[:4] { // in the order of the functions
+		name := []string{"inner", "plain", "k", "other"}[i]
+		if got, want := strings.Contains(part, "%laneid"), name == "inner" || name == "k"; got != want {
+			t.Errorf("the ballot of %s depends on the lane: %v\n%s", name, got, src)
 		}
 	}
 }
