@@ -20,7 +20,7 @@ type Scalar interface {
 // same input always gives the same sums.
 //
 // The second operation reads src and writes dst, once. Its arguments are 0 dst, 1 src, 2 the number of
-// elements (uint64), 3 the workspace, and two more, which must not be changed.
+// elements (uint64), 3 the workspace, and three more, which must not be changed.
 func InclusiveSum[T Scalar](dst, src driver.MemoryOf[T], work *Workspace, again ...driver.Op) ([]driver.Op, error) {
 	return prefixSums("inclusive sum", dst, src, 0, work, again)
 }
@@ -53,13 +53,13 @@ func prefixSums[T Scalar](op string, dst, src driver.MemoryOf[T], exclusive uint
 	if err := ops.clear(states); err != nil {
 		return nil, opError(op, err)
 	}
-	elements := typeName[T]()
-	if !isFloat[T]() {
-		elements = unsignedName[T]() // the bits of signed sums are the same
+	var floats uint32
+	if isFloat[T]() {
+		floats = 1
 	}
 	cfg := driver.LaunchConfig{Grid: driver.D1(int(max((d.n+scan.Tile-1)/scan.Tile, 1))), Block: driver.D1(scan.Threads)}
-	if err := ops.launch(scanSource, d.mem.Context(), kernelName{"scan_", elements}, &cfg,
-		out(&d), in(&s), u64(d.n), inOut(&states), u32(exclusive), u32(wide(d, s))); err != nil {
+	if err := ops.launch(scanSource, d.mem.Context(), kernelName{"scan_", bitsName[T]()}, &cfg,
+		out(&d), in(&s), u64(d.n), inOut(&states), u32(exclusive), u32(wide(d, s)), u32(floats)); err != nil {
 		return nil, opError(op, err)
 	}
 	return ops.ops, nil

@@ -17,11 +17,11 @@ import (
 // The sums of floats that round must be the same in every run, whichever block is faster.
 func TestSumsOfFloatsHaveAFixedOrder(t *testing.T) {
 	c := cudatest.Device(t)
-	fixedOrder[float32](t, c, "scan_f32")
-	fixedOrder[float64](t, c, "scan_f64")
+	fixedOrder[float32](t, c)
+	fixedOrder[float64](t, c)
 }
 
-func fixedOrder[T Number](t *testing.T, c *driver.Context, kernel string) {
+func fixedOrder[T Number](t *testing.T, c *driver.Context) {
 	n := 34*Tile + 3
 	name, err := c.Device().Name()
 	mustOf(t)(err)
@@ -31,8 +31,8 @@ func fixedOrder[T Number](t *testing.T, c *driver.Context, kernel string) {
 	x := rounding[T](n)
 	for exclusive := range uint32(2) {
 		want := inOrder(x, exclusive)
-		compare(t, run(t, c, kernel, x, 0, exclusive), want.sums)
-		j := newJob[T](t, c, kernel, n, 0, exclusive)
+		compare(t, run(t, c, x, 0, exclusive), want.sums)
+		j := newJob[T](t, c, n, 0, exclusive)
 		j.copy(x)
 		for range j.tiles() {
 			j.start(1)
@@ -55,11 +55,11 @@ func rounding[T Number](n int) []T {
 // A tile must wait for each sum of earlier tiles that it needs, and publish those that later ones need.
 func TestTilesWaitForEarlierOnes(t *testing.T) {
 	c := cudatest.Device(t)
-	waits[float32](t, c, "scan_f32")
-	waits[float64](t, c, "scan_f64")
+	waits[float32](t, c)
+	waits[float64](t, c)
 }
 
-func waits[T Number](t *testing.T, c *driver.Context, kernel string) {
+func waits[T Number](t *testing.T, c *driver.Context) {
 	x := rounding[T](2081 * Tile)
 	all := inOrder(x, 0)
 	s := 0.0
@@ -69,8 +69,8 @@ func waits[T Number](t *testing.T, c *driver.Context, kernel string) {
 		}
 	}
 	for _, last := range []int{0, 1, 31, 32, 70, 1023, 1024, 1057, 1087, 2047, 2048, 2080} {
-		t.Run(fmt.Sprintf("%s/%d", kernel, last), func(t *testing.T) {
-			j := newJob[T](t, c, kernel, (last+1)*Tile, 0, 0) // most of it is never accessed
+		t.Run(fmt.Sprintf("%T/%d", x[0], last), func(t *testing.T) {
+			j := newJob[T](t, c, (last+1)*Tile, 0, 0) // most of it is never accessed
 			before := all.words(last)[:j.words.Len()]
 			must := mustOf(t)
 			other, err := c.NewStream()
@@ -214,7 +214,7 @@ func sumsOfTile[T Number](x []T, start T, exclusive uint32) (sums []T, sum T) {
 
 // words returns the words after that number of tiles.
 func (o ordered[T]) words(tiles int) []uint64 {
-	s := states[T]{make([]uint64, Words(uint64(len(o.sums)), size[T]()))}
+	s := states[T]{make([]uint64, Words(uint64(len(o.sums)), size[T]())), false}
 	for i := range tiles {
 		s.publish(wordOfTile[T](i), o.tiles[i])
 	}

@@ -1,22 +1,39 @@
 // Package scan contains the kernel of prefix sums.
 package scan
 
-import "github.com/purecuda/cuda/ptx/gpu"
+import (
+	"math"
+
+	"github.com/purecuda/cuda/ptx/gpu"
+)
 
 //go:generate go run github.com/purecuda/cuda/ptx/cmd/go2ptx -nobounds -module
 
 // Number lists the element types. Sums of signed integers have the same bits as those of unsigned
-// ones.
+// ones. The kernels have the bits of floats.
 type Number interface {
-	f32 | f64 | u32 | u64
+	float32 | float64 | b32 | b64
 }
 
 type (
-	f32 = float32
-	f64 = float64
-	u32 = uint32
-	u64 = uint64
+	b32 = uint32
+	b64 = uint64
 )
+
+// plus returns a + b. If floats is set, unsigned integers are the bits of floats.
+func plus[T Number](floats bool, a, b T) T {
+	if floats {
+		switch v := any(b).(type) {
+		case uint32:
+			f := math.Float32frombits(any(a).(uint32)) + math.Float32frombits(v)
+			return T(math.Float32bits(f))
+		case uint64:
+			f := math.Float64frombits(any(a).(uint64)) + math.Float64frombits(v)
+			return any(math.Float64bits(f)).(T)
+		}
+	}
+	return a + b
+}
 
 // A block computes one tile. A thread computes Each elements that follow each other. Each warp has
 // a part of the tile in shared memory, which it loads and stores so that its lanes access
@@ -37,17 +54,18 @@ func Words(n, size uint64) uint64 {
 }
 
 // Sum computes the prefix sums of src. With exclusive != 0, an element is not part of its own sum.
-// wide says that dst and src begin at multiples of 16 bytes.
+// wide says that dst and src begin at multiples of 16 bytes, and floats that the elements are floats.
 //
 // Blocks take tiles in order, so all tiles before that of a block have begun, and a block that
 // waits for them makes progress. The order of the additions is fixed, so floating-point sums do not
 // depend on which block is faster.
 //
 //gpu:kernel block=256 name=scan
-//gpu:instance f32 f64 u32 u64
-func Sum[T Number](t gpu.Thread, dst, src, n, work uint64, exclusive, wide uint32) {
+//gpu:instance b32 b64
+func Sum[T Number](t gpu.Thread, dst, src, n, work uint64, exclusive, wide, floats uint32) {
 	sums, x := gpu.ViewAt[T](dst, int(n)).Slice(), gpu.ViewAt[T](src, int(n)).Slice()
-	states := states[T]{gpu.ViewAt[uint64](work, int(Words(n, size[T]()))).Slice()}
+	add := func(a, b T) T { return plus(floats != 0, a, b) }
+	states := states[T]{gpu.ViewAt[uint64](work, int(Words(n, size[T]()))).Slice(), floats != 0}
 	taken := gpu.Shared[uint32](t)
 	parts := gpu.Shared[[warps]T](t)
 	start := gpu.Shared[T](t)
@@ -67,13 +85,13 @@ func Sum[T Number](t gpu.Thread, dst, src, n, work uint64, exclusive, wide uint3
 	for u := range units[T]() {
 		v := packAt(mine.x, own[T](t, u))
 		for i := range perPack[T]() {
-			sumOfThread += v[i]
+			sumOfThread = add(sumOfThread, v[i])
 		}
 	}
 	s := sumOfThread
 	for d := 1; d < gpu.WarpSize; d *= 2 {
 		if below := gpu.ShuffleUp(t, s, d); t.Lane() >= d {
-			s += below
+			s = add(s, below)
 		}
 	}
 	before := gpu.ShuffleUp(t, s, 1) // not s - sumOfThread, which would round
@@ -91,7 +109,7 @@ func Sum[T Number](t gpu.Thread, dst, src, n, work uint64, exclusive, wide uint3
 		if w == t.Warp() {
 			base = sum
 		}
-		sum += parts[w]
+		sum = add(sum, parts[w])
 	}
 	if t.Warp() == 0 {
 		before := states.startOf(t, *taken, sum)
@@ -100,12 +118,12 @@ func Sum[T Number](t gpu.Thread, dst, src, n, work uint64, exclusive, wide uint3
 		}
 	}
 	t.Sync()
-	s = base + *start + before
+	s = add(add(base, *start), before)
 	for u := range units[T]() {
 		at := own[T](t, u)
 		v := packAt(mine.x, at)
 		for i := range perPack[T]() {
-			next := s + v[i]
+			next := add(s, v[i])
 			if exclusive != 0 {
 				v[i] = s
 			} else {

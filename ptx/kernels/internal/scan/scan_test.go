@@ -38,7 +38,7 @@ func test[T Number](t *testing.T, c *driver.Context, name string) {
 							x[i] = T(r.IntN(64) - 30)
 						}
 					}
-					compare(t, run(t, c, "scan_"+name, x, skip, exclusive), want(x, exclusive))
+					compare(t, run(t, c, x, skip, exclusive), want(x, exclusive))
 				})
 			}
 		}
@@ -67,9 +67,9 @@ func compare[T Number](t *testing.T, got, want []T) {
 }
 
 // run computes the sums in place, skip elements after the start of a buffer.
-func run[T Number](t testing.TB, c *driver.Context, kernel string, x []T, skip int, exclusive uint32) []T {
+func run[T Number](t testing.TB, c *driver.Context, x []T, skip int, exclusive uint32) []T {
 	t.Helper()
-	j := newJob[T](t, c, kernel, len(x), skip, exclusive)
+	j := newJob[T](t, c, len(x), skip, exclusive)
 	j.copy(x)
 	j.start(j.tiles())
 	return j.end(len(x))
@@ -83,25 +83,28 @@ type job[T Number] struct {
 	x       driver.View[T]
 	words   *driver.Buffer[uint64]
 	stream  *driver.Stream
-	options [2]uint32 // exclusive, wide
+	options [3]uint32 // exclusive, wide, floats
 }
 
-func newJob[T Number](t testing.TB, c *driver.Context, kernel string, n, skip int, exclusive uint32) *job[T] {
+func newJob[T Number](t testing.TB, c *driver.Context, n, skip int, exclusive uint32) *job[T] {
 	t.Helper()
 	must := mustOf(t)
 	b, err := driver.Alloc[T](c, skip+n)
 	must(err)
 	t.Cleanup(func() { b.Close() })
-	j := &job[T]{t: t, c: c, x: b.View(skip, skip+n), options: [2]uint32{exclusive, 0}}
+	j := &job[T]{t: t, c: c, x: b.View(skip, skip+n), options: [3]uint32{exclusive}}
 	if skip == 0 {
 		j.options[1] = 1
+	}
+	if T(1)/2 != 0 {
+		j.options[2] = 1
 	}
 	j.words, err = driver.AllocFrom(c, make([]uint64, Words(uint64(n), size[T]())))
 	must(err)
 	t.Cleanup(func() { j.words.Close() })
 	m, err := Module(c)
 	must(err)
-	j.kernel, err = m.Kernel(kernel)
+	j.kernel, err = m.Kernel(fmt.Sprintf("scan_b%d", 8*size[T]()))
 	must(err)
 	j.stream, err = c.NewStream()
 	must(err)
@@ -115,7 +118,7 @@ func (j *job[T]) tiles() int { return (j.x.Len() + Tile - 1) / Tile }
 func (j *job[T]) start(blocks int) {
 	j.t.Helper()
 	cfg := driver.LaunchConfig{Grid: driver.D1(blocks), Block: driver.D1(Threads)}
-	op, err := j.kernel.Prepare(cfg, driver.Out(j.x), driver.In(j.x), uint64(j.x.Len()), j.words, j.options[0], j.options[1])
+	op, err := j.kernel.Prepare(cfg, driver.Out(j.x), driver.In(j.x), uint64(j.x.Len()), j.words, j.options[0], j.options[1], j.options[2])
 	mustOf(j.t)(err)
 	mustOf(j.t)(j.stream.Do(op))
 }
@@ -149,7 +152,7 @@ func TestNaNsAndInfinitiesStay(t *testing.T) {
 	x := make([]float64, 3*Tile)
 	x[Tile+7] = math.Inf(1)
 	x[2*Tile+9] = math.NaN()
-	got := run(t, c, "scan_f64", x, 0, 1)
+	got := run(t, c, x, 0, 1)
 	for i, v := range got {
 		switch {
 		case i <= Tile+7 && v != 0, i > Tile+7 && i <= 2*Tile+9 && !math.IsInf(v, 1), i > 2*Tile+9 && !math.IsNaN(v):

@@ -28,7 +28,10 @@ const group = gpu.WarpSize
 // A section has a window of its own, one for its groups, and one for the tiles of each group. The
 // first sum of its own window is that of all sections up to this one. The other words of this
 // window are unused, except for the counter in the first section.
-type states[T Number] struct{ words []uint64 }
+type states[T Number] struct {
+	words  []uint64
+	floats bool // see plus
+}
 
 // counter is the index of the word that counts the tiles that blocks have begun.
 const counter = 1
@@ -65,7 +68,7 @@ func (x states[T]) startOf(t gpu.Thread, tile uint32, sum T) T {
 		if lane == group-1 {
 			s = sum
 		}
-		sum = addRolled(t, s)
+		sum = x.addRolled(t, s)
 		if lane == 0 {
 			x.publish(groups+inSection, sum)
 		}
@@ -83,27 +86,27 @@ func (x states[T]) startOf(t gpu.Thread, tile uint32, sum T) T {
 		if lane == group-1 {
 			s = sum // of the group
 		}
-		s = before + addRolled(t, s)
+		s = plus(x.floats, before, x.addRolled(t, s))
 		if lane == 0 {
 			x.publish(groups-window[T](), s)
 		}
 	}
-	return before + add(t, ofGroup.number()+ofTile.number())
+	return plus(x.floats, before, x.add(t, plus(x.floats, ofGroup.number(), ofTile.number())))
 }
 
 // add returns the sum of the numbers of all lanes.
-func add[T Number](t gpu.Thread, v T) T {
+func (x states[T]) add(t gpu.Thread, v T) T {
 	for d := 1; d < gpu.WarpSize; d *= 2 {
-		v += gpu.ShuffleXor(t, v, d)
+		v = plus(x.floats, v, gpu.ShuffleXor(t, v, d))
 	}
 	return v
 }
 
 // addRolled is add for few tiles. Its code is shorter.
-func addRolled[T Number](t gpu.Thread, v T) T {
+func (x states[T]) addRolled(t gpu.Thread, v T) T {
 	//gpu:unroll 1
 	for d := 1; d < gpu.WarpSize; d *= 2 {
-		v += gpu.ShuffleXor(t, v, d)
+		v = plus(x.floats, v, gpu.ShuffleXor(t, v, d))
 	}
 	return v
 }
