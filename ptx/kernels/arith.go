@@ -7,7 +7,7 @@ import (
 )
 
 // arithKernel returns the kernel for a type, and the part of its parameter op that selects the type.
-func arithKernel[T Number](form string) (kernel kernelName, of uint32) {
+func arithKernel[T Number](scalar bool) (kernel kernelName, of uint32) {
 	class := ""
 	switch typeOf[T]() {
 	case typeI32:
@@ -23,12 +23,12 @@ func arithKernel[T Number](form string) (kernel kernelName, of uint32) {
 	default:
 		var kind elements.Kind
 		class, kind = floatClass[T]()
-		if form == "binary_" {
+		if !scalar || class == classHalf {
 			class = "float"
 		}
 		of = arith.Of(kind)
 	}
-	return kernelName{form, class}, of
+	return kernelName{"arith_", class}, of
 }
 
 // Number lists the types that support arithmetic.
@@ -47,7 +47,7 @@ type Number interface {
 // row of a matrix. dst may be a, or b if b has the same length.
 //
 // Arguments: 0 dst, 1 number of elements (uint64), 2 a, 3 b, 4 number of elements of b
-// (uint64). It reads a and b and writes dst.
+// (uint64), and two more, which must not be changed. It reads a and b and writes dst.
 func Add[T Number](dst, a, b driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	return binary("add", arith.Add, again, dst, a, b)
 }
@@ -87,14 +87,23 @@ func binary[T Number](name string, op uint32, again []*driver.Launch, dst, a, b 
 	if err := repeats(d, x, y); err != nil {
 		return nil, opError(name, err)
 	}
-	kernel, of := arithKernel[T]("binary_")
+	kernel, of := arithKernel[T](false)
 	m := maker{arith.Module, d.mem.Context(), kernel, reused(again)}
-	l, err := m.elementwise(d.n, pack(d.size), out(&d), u64(d.n), in(&x), in(&y), u64(y.n), u32(op|of))
+	l, err := m.elementwise(d.n, pack(d.size), out(&d), u64(d.n), in(&x), in(&y), u64(y.n), zeroOf[T](kernel), u32(op|of))
 	if err != nil {
 		return nil, opError(name, err)
 	}
 	l.Kernel().SetLabel(arith.Label)
 	return l, nil
+}
+
+// zeroOf returns an argument for the number that an operation on two arrays does not use.
+func zeroOf[T Number](kernel kernelName) arg {
+	if kernel.is("arith_float") {
+		return number(F16{})
+	}
+	var v T
+	return number(v)
 }
 
 // repeats returns an error if the lengths of the operands do not fit together. b may be shorter
@@ -120,7 +129,7 @@ func repeats(dst, a, b operand) error {
 // In all operations with a number, dst and a must have the same length and may be the
 // same memory.
 //
-// Arguments: 0 dst, 1 number of elements (uint64), 2 a, 3 b. It reads a and writes dst.
+// Arguments: 0 dst, 1 number of elements (uint64), 2 a, 5 b, and others, which must not be changed. It reads a and writes dst.
 func AddScalar[T Number](dst, a driver.MemoryOf[T], b T, again ...*driver.Launch) (*driver.Launch, error) {
 	return scalar("add", arith.Add, again, dst, a, b)
 }
@@ -172,9 +181,9 @@ func scalar[T Number](name string, op uint32, again []*driver.Launch, dst, a dri
 	if err := elementwiseOf(d, x); err != nil {
 		return nil, opError(name, err)
 	}
-	kernel, of := arithKernel[T]("scalar_")
+	kernel, of := arithKernel[T](true)
 	m := maker{arith.Module, d.mem.Context(), kernel, reused(again)}
-	l, err := m.elementwise(d.n, pack(d.size), out(&d), u64(d.n), in(&x), number(b), u32(op|of))
+	l, err := m.elementwise(d.n, pack(d.size), out(&d), u64(d.n), in(&x), arg{}, u64(0), number(b), u32(op|of|arith.Scalar))
 	if err != nil {
 		return nil, opError(name, err)
 	}

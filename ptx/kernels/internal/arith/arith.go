@@ -22,54 +22,25 @@ const (
 	Max
 	Min
 
-	Swapped  = 8  // of a number and an array: the number is the first operand
-	Unsigned = 16 // unsigned integers instead of signed ones
+	Swapped  = 8   // of a number and an array: the number is the first operand
+	Unsigned = 16  // unsigned integers instead of signed ones
+	Scalar   = 128 // an array and a number instead of two arrays
 )
 
 // Of returns the part of an operation that selects the type of floats.
 func Of(kind pack.Kind) uint32 { return uint32(kind) << 5 }
 
+func kindOf(op uint32) pack.Kind { return pack.Kind(op >> 5 & 3) }
+
+// The second operand of the kernels is an array of m elements at b, which is repeated, or with Scalar the number c.
+
 //gpu:kernel block=256
-func binary_w32(t gpu.Thread, dst, n, a, b, m uint64, op uint32) {
+func arith_w32(t gpu.Thread, dst, n, a, b, m uint64, c, op uint32) {
 	words(t, dst, n, pack.F32, func(p pack.Part) pack.Words {
-		x, y := pack.LoadFloats(p, a, pack.F32), pack.LoadFloatsRepeated(p, b, n, m, pack.F32)
-		ints[int32](op, x[:], y[:])
-		return x
-	})
-}
-
-//gpu:kernel block=256
-func binary_float(t gpu.Thread, dst, n, a, b, m uint64, op uint32) {
-	kind := pack.Kind(op >> 5)
-	words(t, dst, n, kind, func(p pack.Part) pack.Words {
-		x, y := pack.LoadFloats(p, a, kind), pack.LoadFloatsRepeated(p, b, n, m, kind)
-		x.Map2(kind, &y, func(x, y *[4]float32) { floats(op, x[:], y[:]) })
-		return x
-	})
-}
-
-//gpu:kernel block=256
-func binary_w64(t gpu.Thread, dst, n, a, b, m uint64, op uint32) {
-	longs(t, dst, n, a, func(p pack.Part, x *pack.Elements[uint64]) {
-		var y pack.Elements[uint64]
-		pack.LoadRepeated(p, b, n, m, 2, &y)
-		ints[int64](op, x[:2], y[:2])
-	})
-}
-
-//gpu:kernel block=256
-func binary_f64(t gpu.Thread, dst, n, a, b, m uint64, op uint32) {
-	longs(t, dst, n, a, func(p pack.Part, x *pack.Elements[uint64]) {
-		var y pack.Elements[uint64]
-		pack.LoadRepeated(p, b, n, m, 2, &y)
-		doubles(op, x, &y)
-	})
-}
-
-//gpu:kernel block=256
-func scalar_w32(t gpu.Thread, dst, n, a uint64, b, op uint32) {
-	words(t, dst, n, pack.F32, func(p pack.Part) pack.Words {
-		x, y := pack.LoadFloats(p, a, pack.F32), pack.Words{b, b, b, b}
+		x, y := pack.LoadFloats(p, a, pack.F32), pack.Words{c, c, c, c}
+		if op&Scalar == 0 {
+			y = pack.LoadFloatsRepeated(p, b, n, m, pack.F32)
+		}
 		if op&Swapped != 0 {
 			x, y = y, x
 		}
@@ -78,60 +49,34 @@ func scalar_w32(t gpu.Thread, dst, n, a uint64, b, op uint32) {
 	})
 }
 
+// arith_float has numbers of 16 bits, and arith_f32 has numbers of type float32.
+//
 //gpu:kernel block=256
-func scalar_f32(t gpu.Thread, dst, n, a uint64, b float32, op uint32) {
-	scalar(t, dst, n, a, b, op, pack.F32)
-}
-
-//gpu:kernel block=256
-func scalar_half(t gpu.Thread, dst, n, a uint64, b num.F16, op uint32) {
-	if kind := pack.Kind(op >> 5); kind != pack.F32 {
-		scalar(t, dst, n, a, kind.Float(uint32(b.Bits())), op, kind)
-	}
-}
-
-//gpu:kernel block=256
-func scalar_w64(t gpu.Thread, dst, n, a, b uint64, op uint32) {
-	longs(t, dst, n, a, func(_ pack.Part, x *pack.Elements[uint64]) {
-		y := [2]uint64{b, b}
-		if op&Swapped != 0 {
-			y = [2]uint64{x[0], x[1]}
-			x[0], x[1] = b, b
-		}
-		ints[int64](op, x[:2], y[:])
-	})
-}
-
-//gpu:kernel block=256
-func scalar_f64(t gpu.Thread, dst, n, a uint64, b float64, op uint32) {
-	longs(t, dst, n, a, func(_ pack.Part, x *pack.Elements[uint64]) {
-		y := pack.Elements[uint64]{math.Float64bits(b), math.Float64bits(b)}
-		if op&Swapped != 0 {
-			x[0], x[1], y[0], y[1] = y[0], y[1], x[0], x[1]
-		}
-		doubles(op, x, &y)
-	})
-}
-
-// words stores the packs of 16 bytes that make returns.
-func words(t gpu.Thread, dst, n uint64, kind pack.Kind, make func(pack.Part) pack.Words) {
-	pack.EachFloat(t, dst, n, kind, func(p pack.Part) { pack.StoreFloats(p, dst, kind, make(p)) })
-}
-
-// longs stores the packs of a that compute has changed.
-func longs(t gpu.Thread, dst, n, a uint64, compute func(pack.Part, *pack.Elements[uint64])) {
-	pack.Each[uint64](t, dst, n, 2, func(p pack.Part) {
-		var x pack.Elements[uint64]
-		pack.Load(p, a, 2, &x)
-		compute(p, &x)
-		pack.Store(p, dst, 2, &x)
-	})
-}
-
-func scalar(t gpu.Thread, dst, n, a uint64, b float32, op uint32, kind pack.Kind) {
+func arith_float(t gpu.Thread, dst, n, a, b, m uint64, c num.F16, op uint32) {
+	kind := kindOf(op)
 	words(t, dst, n, kind, func(p pack.Part) pack.Words {
-		x := pack.LoadFloats(p, a, kind)
-		x.Map(kind, func(x *[4]float32) {
+		x, y := pack.LoadFloats(p, a, kind), pack.Words{}
+		if op&Scalar != 0 {
+			w := uint32(c.Bits()) * 0x10001
+			y = pack.Words{w, w, w, w}
+		} else {
+			y = pack.LoadFloatsRepeated(p, b, n, m, kind)
+		}
+		x.Map2(kind, &y, func(x, y *[4]float32) {
+			if op&Swapped != 0 {
+				*x, *y = *y, *x
+			}
+			floats(op, x[:], y[:])
+		})
+		return x
+	})
+}
+
+//gpu:kernel block=256
+func arith_f32(t gpu.Thread, dst, n, a, _, _ uint64, b float32, op uint32) {
+	words(t, dst, n, pack.F32, func(p pack.Part) pack.Words {
+		x := pack.LoadFloats(p, a, pack.F32)
+		x.Map(pack.F32, func(x *[4]float32) {
 			y := [4]float32{b, b, b, b}
 			if op&Swapped != 0 {
 				*x, y = y, *x
@@ -142,9 +87,40 @@ func scalar(t gpu.Thread, dst, n, a uint64, b float32, op uint32, kind pack.Kind
 	})
 }
 
+//gpu:kernel block=256
+func arith_w64(t gpu.Thread, dst, n, a, b, m, c uint64, op uint32) {
+	longs(t, dst, n, a, b, m, c, op, func(x, y *pack.Elements[uint64]) { ints[int64](op, x[:2], y[:2]) })
+}
+
+//gpu:kernel block=256
+func arith_f64(t gpu.Thread, dst, n, a, b, m uint64, c float64, op uint32) {
+	longs(t, dst, n, a, b, m, math.Float64bits(c), op, func(x, y *pack.Elements[uint64]) { doubles(op, x, y) })
+}
+
+// words stores the packs of 16 bytes that make returns.
+func words(t gpu.Thread, dst, n uint64, kind pack.Kind, make func(pack.Part) pack.Words) {
+	pack.EachFloat(t, dst, n, kind, func(p pack.Part) { pack.StoreFloats(p, dst, kind, make(p)) })
+}
+
+// longs stores the packs of a that compute has changed.
+func longs(t gpu.Thread, dst, n, a, b, m, c uint64, op uint32, compute func(x, y *pack.Elements[uint64])) {
+	pack.Each[uint64](t, dst, n, 2, func(p pack.Part) {
+		x, y := pack.Elements[uint64]{}, pack.Elements[uint64]{c, c}
+		pack.Load(p, a, 2, &x)
+		if op&Scalar == 0 {
+			pack.LoadRepeated(p, b, n, m, 2, &y)
+		}
+		if op&Swapped != 0 {
+			x[0], x[1], y[0], y[1] = y[0], y[1], x[0], x[1]
+		}
+		compute(&x, &y)
+		pack.Store(p, dst, 2, &x)
+	})
+}
+
 // ints computes with integers. S is the signed type. A division by 0 returns 0.
 func ints[S int32 | int64, B uint32 | uint64](op uint32, x, y []B) {
-	switch op &^ Swapped {
+	switch op &^ (Swapped | Scalar) {
 	case Add, Add | Unsigned:
 		for k := range x {
 			x[k] += y[k]

@@ -3,15 +3,13 @@ package arith
 import (
 	"strings"
 	"unsafe"
-
-	"github.com/purecuda/cuda/ptx/kernels/internal/pack"
 )
 
 // Label returns the name of the operation that the last argument selects, such as add_f32. It is for
 // driver.Kernel.SetLabel.
 func Label(kernel string, args []unsafe.Pointer) string {
 	op := *(*uint32)(args[len(args)-1])
-	form, class, _ := strings.Cut(kernel, "_")
+	_, class, _ := strings.Cut(kernel, "_")
 	names := [8]string{Add: "add", Sub: "sub", Mul: "mul", Div: "div", Max: "max", Min: "min"}
 	if op&Swapped != 0 {
 		names = [8]string{Sub: "subfrom", Div: "divinto"}
@@ -21,8 +19,8 @@ func Label(kernel string, args []unsafe.Pointer) string {
 		return ""
 	}
 	switch class {
-	case "float", "half":
-		class = pack.Kind(op >> 5).String()
+	case "float":
+		class = kindOf(op).String()
 	case "w32", "w64":
 		sign := "i"
 		if op&Unsigned != 0 {
@@ -30,7 +28,7 @@ func Label(kernel string, args []unsafe.Pointer) string {
 		}
 		class = sign + class[1:]
 	}
-	if form == "scalar" {
+	if op&Scalar != 0 {
 		name += "_scalar"
 	}
 	return name + "_" + class
