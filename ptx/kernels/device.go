@@ -66,7 +66,10 @@ type newer struct {
 // file in every program that contains such a reference.
 var (
 	softmaxSm90 = &newer{softmaxsm90.Module, 9, 0, "_sm90", []string{"softmax_f32", "softmax_half"}}
-	normSm90    = &newer{normsm90.Module, 9, 0, "_sm90", []string{"norm_f32", "norm_half"}}
+	normSm90    = &newer{
+		normsm90.Module, 9, 0, "_sm90",
+		[]string{"rmsnorm_f32", "rmsnorm_half", "layernorm_f32", "layernorm_half"},
+	}
 )
 
 // orOlder returns the source and the name of the kernel for the device. If n has the kernel and

@@ -12,10 +12,21 @@ import (
 // If the squares are finite, the relative error of an element is at most 2e-6 before
 // rounding to T.
 //
-// RMSNorm has the arguments of [LayerNorm], without a bias.
+// Rows are read once or twice as with [Softmax]. Arguments: 0 dst, 1 src, 2 weight, 3
+// rows, 4 columns, 5 pitch of dst, 6 pitch of src (all uint64), 7 eps (float32), 8 type of 16-bit elements (uint32). Do not
+// change argument 8, and do not increase argument 4.
 func RMSNorm[T NetFloat](dst, src Matrix[T], weight driver.MemoryOf[T], eps float32, again ...*driver.Launch) (*driver.Launch, error) {
-	n := normalization{"RMS norm", dst.operand("dst"), src.operand("src"), [2]operand{perColumn("weight", weight, src.Cols), {none: true}}}
-	return n.prepare(floatName[T](), eps, halfOf[T](), u32(0), again)
+	d, s, w := dst.operand("dst"), src.operand("src"), perColumn("weight", weight, src.Cols)
+	if err := normOperands(d, s, w); err != nil {
+		return nil, opError("RMS norm", err)
+	}
+	r := rowwise{norm.Module, kernelName{"rmsnorm_", floatName[T]()}, d, s, [2]operand{w}, normSm90, reused(again)}
+	l, err := r.prepare(out(&d.operand), in(&s.operand), optional(&w),
+		u64(uint64(d.rows)), u64(uint64(d.cols)), u64(uint64(d.pitch)), u64(uint64(s.pitch)), f32(eps), halfOf[T]())
+	if err != nil {
+		return nil, opError("RMS norm", err)
+	}
+	return l, nil
 }
 
 // LayerNorm returns the operation that sets each row of dst to (src - mean) / sqrt(mean((src -
@@ -28,29 +39,19 @@ func RMSNorm[T NetFloat](dst, src Matrix[T], weight driver.MemoryOf[T], eps floa
 // 2e-7·|weight·mean|/deviation.
 //
 // Rows are read once or twice as with [Softmax]. Arguments: 0 dst, 1 src, 2 weight, 3
-// bias, 4 rows, 5 columns, 6 pitch of dst, 7 pitch of src (all uint64), 8 eps (float32), 9 type of 16-bit elements, 10 the
-// kind of norm (both uint32). Do not change arguments 9 and 10, and do not increase argument 5.
+// bias, 4 rows, 5 columns, 6 pitch of dst, 7 pitch of src (all uint64), 8 eps (float32), 9 type of 16-bit elements (uint32).
+// Do not change argument 9, and do not increase argument 5.
 func LayerNorm[T NetFloat](dst, src Matrix[T], weight, bias driver.MemoryOf[T], eps float32, again ...*driver.Launch) (*driver.Launch, error) {
-	n := normalization{"layer norm", dst.operand("dst"), src.operand("src"), [2]operand{perColumn("weight", weight, src.Cols), perColumn("bias", bias, src.Cols)}}
-	return n.prepare(floatName[T](), eps, halfOf[T](), u32(1), again)
-}
-
-type normalization struct {
-	op       string // name of the operation, for messages
-	dst, src box
-	columns  [2]operand // weight and bias
-}
-
-func (n *normalization) prepare(elements string, eps float32, half, centered arg, again []*driver.Launch) (*driver.Launch, error) {
-	if err := normOperands(n.dst, n.src, n.columns[:]...); err != nil {
-		return nil, opError(n.op, err)
+	d, s := dst.operand("dst"), src.operand("src")
+	w, b := perColumn("weight", weight, src.Cols), perColumn("bias", bias, src.Cols)
+	if err := normOperands(d, s, w, b); err != nil {
+		return nil, opError("layer norm", err)
 	}
-	r := rowwise{norm.Module, kernelName{"norm_", elements}, n.dst, n.src, n.columns, normSm90, reused(again)}
-	d, s := &n.dst, &n.src
-	l, err := r.prepare(out(&d.operand), in(&s.operand), optional(&n.columns[0]), optional(&n.columns[1]),
-		u64(uint64(d.rows)), u64(uint64(d.cols)), u64(uint64(d.pitch)), u64(uint64(s.pitch)), f32(eps), half, centered)
+	r := rowwise{norm.Module, kernelName{"layernorm_", floatName[T]()}, d, s, [2]operand{w, b}, normSm90, reused(again)}
+	l, err := r.prepare(out(&d.operand), in(&s.operand), optional(&w), optional(&b),
+		u64(uint64(d.rows)), u64(uint64(d.cols)), u64(uint64(d.pitch)), u64(uint64(s.pitch)), f32(eps), halfOf[T]())
 	if err != nil {
-		return nil, opError(n.op, err)
+		return nil, opError("layer norm", err)
 	}
 	return l, nil
 }

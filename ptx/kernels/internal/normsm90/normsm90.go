@@ -14,18 +14,26 @@ type (
 	half_sm90 = uint16
 )
 
-// norm computes a layer norm if centered is 1, and otherwise an RMS norm.
-//
 //gpu:kernel maxblock=512 minblocks=2
 //gpu:instance f32_sm90 half_sm90
-func norm[T rows.Float](t gpu.Thread, dst, src, weight, bias, rowCount, cols, dstPitch, srcPitch uint64, eps float32, of rows.Half, centered uint32) {
-	rows.NormInClusters[T](t, dst, src, weight, bias, rowCount, cols, dstPitch, srcPitch, eps, of, centered != 0)
+func rmsnorm[T rows.Float](t gpu.Thread, dst, src, weight, rowCount, cols, dstPitch, srcPitch uint64, eps float32, of rows.Half) {
+	rows.RMSNormInClusters[T](t, dst, src, weight, rowCount, cols, dstPitch, srcPitch, eps, of)
 }
 
-// shortNorm is norm for short rows.
-//
-//gpu:kernel maxblock=128 minblocks=8 name=norm_short
+//gpu:kernel maxblock=512 minblocks=2
 //gpu:instance f32_sm90 half_sm90
-func shortNorm[T rows.Float](t gpu.Thread, dst, src, weight, bias, rowCount, cols, dstPitch, srcPitch uint64, eps float32, of rows.Half, centered uint32) {
-	rows.NormOfBundles[T](t, dst, src, weight, bias, rowCount, cols, dstPitch, srcPitch, eps, of, centered != 0)
+func layernorm[T rows.Float](t gpu.Thread, dst, src, weight, bias, rowCount, cols, dstPitch, srcPitch uint64, eps float32, of rows.Half) {
+	rows.LayerNormInClusters[T](t, dst, src, weight, bias, rowCount, cols, dstPitch, srcPitch, eps, of)
+}
+
+//gpu:kernel maxblock=128 minblocks=8 name=rmsnorm_short
+//gpu:instance f32_sm90 half_sm90
+func shortRMSNorm[T rows.Float](t gpu.Thread, dst, src, weight, rowCount, cols, dstPitch, srcPitch uint64, eps float32, of rows.Half) {
+	rows.RMSNormOfBundles[T](t, dst, src, weight, rowCount, cols, dstPitch, srcPitch, eps, of)
+}
+
+//gpu:kernel maxblock=128 minblocks=8 name=layernorm_short
+//gpu:instance f32_sm90 half_sm90
+func shortLayerNorm[T rows.Float](t gpu.Thread, dst, src, weight, bias, rowCount, cols, dstPitch, srcPitch uint64, eps float32, of rows.Half) {
+	rows.LayerNormOfBundles[T](t, dst, src, weight, bias, rowCount, cols, dstPitch, srcPitch, eps, of)
 }

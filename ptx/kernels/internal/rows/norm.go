@@ -6,52 +6,77 @@ import (
 	"github.com/purecuda/cuda/ptx/gpu"
 )
 
-// Norm moves each row to the mean 0 and the variance 1: see kernels.LayerNorm. If centered is not set, it divides each
-// row by its root mean square: see kernels.RMSNorm. The addresses of weight and bias may be 0.
-func Norm[T Float](t gpu.Thread, dst, src, weight, bias, rows, cols, dstPitch, srcPitch uint64, eps float32, half Half, centered bool) {
+// RMSNorm divides each row by its root mean square: see kernels.RMSNorm. The address of weight may be
+// 0.
+func RMSNorm[T Float](t gpu.Thread, dst, src, weight, rows, cols, dstPitch, srcPitch uint64, eps float32, half Half) {
+	team := &Block{t}
+	eachRow(t, int(rows), int(cols), func(row, n int) {
+		r := twiceOf[T](t, team, half, dst+offset[T](row, dstPitch), src+offset[T](row, srcPitch), n, int(cols))
+		rms[T](t, r, weight, int(cols), eps, half)
+	})
+}
+
+// RMSNormInClusters is RMSNorm for sm_90 and later. A cluster can share a row.
+func RMSNormInClusters[T Float](t gpu.Thread, dst, src, weight, rows, cols, dstPitch, srcPitch uint64, eps float32, half Half) {
+	team := &Cluster{Block: Block{t}}
+	eachRowOfClusters(team, int(rows), int(cols), func(row, n int) {
+		r := twiceOf[T](t, team, half, dst+offset[T](row, dstPitch), src+offset[T](row, srcPitch), n, int(cols))
+		rms[T](t, r, weight, int(cols), eps, half)
+	})
+}
+
+// RMSNormOfBundles is RMSNorm for sm_90 and later, and for short rows.
+func RMSNormOfBundles[T Float](t gpu.Thread, dst, src, weight, rows, cols, dstPitch, srcPitch uint64, eps float32, half Half) {
+	bundles(t, dst, src, rows, cols, dstPitch, srcPitch, half, func(r *bundled[T]) {
+		rms[T](t, r, weight, int(cols), eps, half)
+	})
+}
+
+func rms[T Float, R line[T]](t gpu.Thread, r R, weight uint64, cols int, eps float32, half Half) {
+	var sum float32
+	r.forth(func(x float32) { sum += x * x }, func(w *pack) {
+		v := floats[T](half, w)
+		sum += squares[T](&v)
+	})
+	all := r.exchange(pair{sum, 0}, pair{}, func(p pair) pair { return pair{sumOfWarp(t, p[0]), 0} })
+	finish[T](r, weight, 0, 0, gpu.ApproxRsqrt(all[0]/float32(cols)+eps), half)
+}
+
+// LayerNorm moves each row to the mean 0 and the variance 1: see kernels.LayerNorm. The addresses of
+// weight and bias may be 0.
+func LayerNorm[T Float](t gpu.Thread, dst, src, weight, bias, rows, cols, dstPitch, srcPitch uint64, eps float32, half Half) {
 	team := &Block{t}
 	eachRow(t, int(rows), int(cols), func(row, n int) {
 		from := src + offset[T](row, srcPitch)
-		var sample pack
-		if centered {
-			sample = sampleOf[T](from, n)
-		}
+		sample := sampleOf[T](from, n)
 		r := twiceOf[T](t, team, half, dst+offset[T](row, dstPitch), from, n, int(cols))
-		norm[T](t, r, &sample, weight, bias, int(cols), eps, half, centered)
+		layer[T](t, r, &sample, weight, bias, int(cols), eps, half)
 	})
 }
 
-// NormInClusters is Norm for sm_90 and later. A cluster can share a row.
-func NormInClusters[T Float](t gpu.Thread, dst, src, weight, bias, rows, cols, dstPitch, srcPitch uint64, eps float32, half Half, centered bool) {
+// LayerNormInClusters is LayerNorm for sm_90 and later. A cluster can share a row.
+func LayerNormInClusters[T Float](t gpu.Thread, dst, src, weight, bias, rows, cols, dstPitch, srcPitch uint64, eps float32, half Half) {
 	team := &Cluster{Block: Block{t}}
 	eachRowOfClusters(team, int(rows), int(cols), func(row, n int) {
 		from := src + offset[T](row, srcPitch)
-		var sample pack
-		if centered {
-			sample = sampleOf[T](from, n)
-		}
+		sample := sampleOf[T](from, n)
 		r := twiceOf[T](t, team, half, dst+offset[T](row, dstPitch), from, n, int(cols))
-		norm[T](t, r, &sample, weight, bias, int(cols), eps, half, centered)
+		layer[T](t, r, &sample, weight, bias, int(cols), eps, half)
 	})
 }
 
-// NormOfBundles is Norm for sm_90 and later, and for short rows.
-func NormOfBundles[T Float](t gpu.Thread, dst, src, weight, bias, rows, cols, dstPitch, srcPitch uint64, eps float32, half Half, centered bool) {
+// LayerNormOfBundles is LayerNorm for sm_90 and later, and for short rows.
+func LayerNormOfBundles[T Float](t gpu.Thread, dst, src, weight, bias, rows, cols, dstPitch, srcPitch uint64, eps float32, half Half) {
 	bundles(t, dst, src, rows, cols, dstPitch, srcPitch, half, func(r *bundled[T]) {
-		var sample pack
-		if centered {
-			sample = r.sample()
-		}
-		norm[T](t, r, &sample, weight, bias, int(cols), eps, half, centered)
+		sample := r.sample()
+		layer[T](t, r, &sample, weight, bias, int(cols), eps, half)
 	})
 }
 
-// norm adds the distances of the elements to a number near the mean, and their squares. This takes one
+// layer adds the distances of the elements to a number near the mean, and their squares. This takes one
 // exchange, and loses little if the number is at most twice the standard deviation from the mean. If it is
 // further away, the sums are repeated with the mean. The mean of the sample is likely to be near that of the row.
-// If centered is not set, the sample is 0, and 0 takes the place of the mean: x - 0 is x, so the results are those of
-// code for the root mean square alone, and memory leaves time for the additions.
-func norm[T Float, R line[T]](t gpu.Thread, r R, sample *pack, weight, bias uint64, cols int, eps float32, half Half, centered bool) {
+func layer[T Float, R line[T]](t gpu.Thread, r R, sample *pack, weight, bias uint64, cols int, eps float32, half Half) {
 	// The sample is used after the copies of the row have started. Using it waits for its load.
 	v := floats[T](half, sample)
 	near := v[0]
@@ -78,9 +103,6 @@ func norm[T Float, R line[T]](t gpu.Thread, r R, sample *pack, weight, bias uint
 		})
 		sums = r.exchange(sums, pair{}, func(p pair) pair { return sumsOfWarp(t, p) })
 		d := sums[0] / float32(cols)
-		if !centered {
-			d = 0
-		}
 		mean = near + d
 		squared = sums[1]/float32(cols) - d*d
 		if squared < 0 { // not if it is NaN
