@@ -11,7 +11,7 @@ import (
 var quantizedSource = source(quantized.Module)
 
 // quantizedSm80 uses tensor cores.
-var quantizedSm80 = &newer{quantizedsm80.Module, 8, 0, "_sm80", []string{"gemv_i4"}}
+var quantizedSm80 = &newer{quantizedsm80.Module, 8, 0, "_sm80", []string{"gemv_i4_f16", "gemv_i4_bf16"}}
 
 // Quantized is a matrix of small integers with scales, as language models use for weights. Each row is
 // divided into groups of columns. An element is an integer times the scale of its group.
@@ -68,7 +68,7 @@ func gemvQuantized[T NetFloat](y driver.MemoryOf[T], a Quantized[T], x driver.Me
 		a.Rows, a.Cols, a.Bits, a.Group, eps, normed,
 	}
 	_, kind := floatClass[T]()
-	return q.prepare(u32(uint32(kind)), again)
+	return q.prepare(typeName[T](), u32(uint32(kind)), again)
 }
 
 type quantizedProduct struct {
@@ -116,10 +116,10 @@ func (s *quantizedProduct) check() error {
 
 // suitsTensorCores reports whether the product of integers of 4 bits can use tensor cores.
 func (s *quantizedProduct) suitsTensorCores() bool {
-	return s.x.size == 2 && s.rows > 0 && s.cols > 0 && s.cols%quantizedsm80.Span == 0 && s.group%quantizedsm80.Span == 0 && s.x.addr%16 == 0 && s.normed == 0
+	return s.rows > 0 && s.cols > 0 && s.cols%quantizedsm80.Span == 0 && s.group%quantizedsm80.Span == 0 && s.x.addr%16 == 0 && s.normed == 0
 }
 
-func (s *quantizedProduct) prepare(kind arg, again *driver.Launch) (*driver.Launch, error) {
+func (s *quantizedProduct) prepare(element string, kind arg, again *driver.Launch) (*driver.Launch, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
@@ -142,11 +142,12 @@ func (s *quantizedProduct) prepare(kind arg, again *driver.Launch) (*driver.Laun
 	case s.bits == 8:
 		m.kernel[0] = "gemv_i8"
 	case s.suitsTensorCores():
-		source, kernel, err := quantizedSm80.orOlder(m.source, m.context, m.kernel)
+		older := kernelName{"gemv_i4_", element}
+		source, kernel, err := quantizedSm80.orOlder(m.source, m.context, older)
 		if err != nil {
 			return nil, err
 		}
-		if kernel != m.kernel {
+		if kernel != older {
 			m.source, m.kernel = source, kernel
 			blocks := (s.rows + quantizedsm80.Rows - 1) / quantizedsm80.Rows
 			// A multiprocessor has 32 warps, or one more, if each has columns, and if the blocks are few enough for that.

@@ -29,11 +29,21 @@ const (
 	stage = (2*2 + 1) * gpu.WarpSize // vectors of 16 bytes: for each span and row, and for x
 )
 
+// Float lists the types of x, y and the scales.
+type Float interface{ f16_sm80 | bf16_sm80 }
+
+// The type names that appear in the names of kernels.
+type (
+	f16_sm80  = num.F16
+	bf16_sm80 = num.BF16
+)
+
 // Int4 has the arguments of quantized.Int4, of which it ignores those after group. cols and the columns of a
 // group are multiples of Span, and x begins at a multiple of 16 bytes.
 //
-//gpu:kernel maxblock=512 minblocks=2 name=gemv_i4_sm80
-func Int4(t gpu.Thread, y, a, scales, x uint64, rows, cols, group, logSplit uint32, weight uint64, eps float32, normed uint32, kind pack.Kind) {
+//gpu:kernel maxblock=512 minblocks=2 name=gemv_i4
+//gpu:instance f16_sm80 bf16_sm80
+func Int4[T Float](t gpu.Thread, y, a, scales, x uint64, rows, cols, group, logSplit uint32, weight uint64, eps float32, normed uint32, kind pack.Kind) {
 	ring := gpu.DynamicShared[[4]uint32](t)[2*stage*t.Warp():]
 	first := t.BlockX() * Rows
 	lane, quad := t.Lane()/4, t.Lane()%4
@@ -54,7 +64,7 @@ func Int4(t gpu.Thread, y, a, scales, x uint64, rows, cols, group, logSplit uint
 
 	// copied starts to copy the stage that begins at a span, and loads its scales.
 	g, rest := 2*uint32(t.Warp())/groupSpans, 2*uint32(t.Warp())%groupSpans // group of a span, and place in the group
-	copied := func(span, buffer uint32) (s [2][2]uint16) {
+	copied := func(span, buffer uint32) (s [2][2]T) {
 		if span < spans {
 			second := span+1 < spans
 			for r := range uint32(2) {
@@ -68,7 +78,7 @@ func Int4(t gpu.Thread, y, a, scales, x uint64, rows, cols, group, logSplit uint
 				next++
 			}
 			for r := range factors {
-				s[0][r], s[1][r] = gpu.ViewAt[uint16](factors[r]+uint64(g)*2, 1).At(0), gpu.ViewAt[uint16](factors[r]+uint64(next)*2, 1).At(0)
+				s[0][r], s[1][r] = gpu.ViewAt[T](factors[r]+uint64(g)*2, 1).At(0), gpu.ViewAt[T](factors[r]+uint64(next)*2, 1).At(0)
 			}
 		}
 		t.CommitGroup()
@@ -79,11 +89,29 @@ func Int4(t gpu.Thread, y, a, scales, x uint64, rows, cols, group, logSplit uint
 	zero := logSplit & (1 << 31)
 	var sum [2]float32
 	// add multiplies a stage that was copied, and adds it to the sums.
-	add := func(buffer uint32, s [2][2]uint16) {
-		if at := ring[buffer:]; kind == pack.BF16 {
-			addStage(t, at, s, &sum, zero, true)
-		} else {
-			addStage(t, at, s, &sum, zero, false)
+	add := func(buffer uint32, s [2][2]T) {
+		//gpu:unroll 1
+		for h := range uint32(2) {
+			var c [4]float32
+			mine := ring[buffer+2*gpu.WarpSize*h+uint32(t.Lane()):]
+			p0, p1 := mine[0], mine[gpu.WarpSize]
+			vector := ring[buffer+4*gpu.WarpSize+16*h+4*uint32(quad):]
+			swapped := uint32(quad) / 2
+			even, odd := vector[swapped:], vector[1-swapped:]
+			for i := range uint32(4) {
+				// The columns of a pair in a register are four apart, as in the weights.
+				v := even[i&2]
+				if i%2 != 0 {
+					v = odd[i&2]
+				}
+				p, q := pairs[T](p0[i], zero), pairs[T](p1[i], zero)
+				multiply[T](&c, p[0], q[0], p[1], q[1], gpu.BytePermute(v[0], v[2], 0x5410), gpu.BytePermute(v[0], v[2], 0x7632))
+				multiply[T](&c, p[2], q[2], p[3], q[3], gpu.BytePermute(v[1], v[3], 0x5410), gpu.BytePermute(v[1], v[3], 0x7632))
+			}
+			for r := range sum {
+				sum[r] += toFloat32(s[0][r]) * c[2*r]
+			}
+			s[0] = s[1]
 		}
 	}
 	// store adds the sums of all warps, and stores those of the rows from the first on.
@@ -98,13 +126,13 @@ func Int4(t gpu.Thread, y, a, scales, x uint64, rows, cols, group, logSplit uint
 			for p := range warps {
 				s += parts[p][i]
 			}
-			gpu.ViewAt[uint16](y, int(rows)).Set(first+i, rounded(s, kind))
+			gpu.ViewAt[T](y, int(rows)).Set(first+i, fromFloat32[T](s))
 		}
 	}
 
 	stepGroups, stepRest := 2*warps/groupSpans, 2*warps%groupSpans
 	span, buffer := 2*uint32(t.Warp()), uint32(0)
-	var s [2][2]uint16 // the scales of the stage before
+	var s [2][2]T // the scales of the stage before
 	// A block computes several times Rows rows. The first stage of the next rows is copied while the last one of
 	// the rows before is multiplied and their sums are added, so that copies never pause. A warp of a few columns can
 	// have an empty stage.
@@ -147,34 +175,6 @@ func Int4(t gpu.Thread, y, a, scales, x uint64, rows, cols, group, logSplit uint
 	}
 }
 
-// addStage adds the products of a stage to the sums of two rows. s are the scales of its spans.
-func addStage(t gpu.Thread, ring [][4]uint32, s [2][2]uint16, sum *[2]float32, zero uint32, bf16 bool) {
-	quad := uint32(t.Lane()) % 4
-	//gpu:unroll 1
-	for h := range uint32(2) {
-		var c [4]float32
-		mine := ring[2*gpu.WarpSize*h+uint32(t.Lane()):]
-		p0, p1 := mine[0], mine[gpu.WarpSize]
-		vector := ring[4*gpu.WarpSize+16*h+4*quad:]
-		swapped := quad / 2
-		even, odd := vector[swapped:], vector[1-swapped:]
-		for i := range uint32(4) {
-			// The columns of a pair in a register are four apart, as in the weights.
-			v := even[i&2]
-			if i%2 != 0 {
-				v = odd[i&2]
-			}
-			p, q := pairs(p0[i], zero, bf16), pairs(p1[i], zero, bf16)
-			multiply(&c, p[0], q[0], p[1], q[1], gpu.BytePermute(v[0], v[2], 0x5410), gpu.BytePermute(v[0], v[2], 0x7632), bf16)
-			multiply(&c, p[2], q[2], p[3], q[3], gpu.BytePermute(v[1], v[3], 0x5410), gpu.BytePermute(v[1], v[3], 0x7632), bf16)
-		}
-		for r := range sum {
-			sum[r] += number(s[0][r], bf16) * c[2*r]
-		}
-		s[0] = s[1]
-	}
-}
-
 // place returns where vector i of x is. Half of the pairs are swapped, so that the lanes of a quad read from
 // different banks.
 func place(i uint32) uint32 { return i ^ i>>3&1 }
@@ -193,8 +193,8 @@ func copyWeights(to, from *[4]uint32, ok bool) {
 }
 
 // pairs returns the elements 0 and 4, 1 and 5, 2 and 6, 3 and 7 of a word, minus 8. zero is 0.
-func pairs(w, zero uint32, bf16 bool) (p [4]uint32) {
-	if bf16 {
+func pairs[T Float](w, zero uint32) (p [4]uint32) {
+	if isBF16[T]() {
 		// The bits of an element are the last ones of a number between 128 and 143.
 		var one, minus136 uint32
 		gpu.PurePTX("mov.b32 %0, 0x3f803f80;", gpu.Out(&one))
@@ -218,9 +218,9 @@ func pairs(w, zero uint32, bf16 bool) (p [4]uint32) {
 }
 
 // multiply adds the product of two matrices, of 16 by 16 and 16 by 8 elements, to c.
-func multiply(c *[4]float32, a0, a1, a2, a3, b0, b1 uint32, bf16 bool) {
+func multiply[T Float](c *[4]float32, a0, a1, a2, a3, b0, b1 uint32) {
 	var d [4]float32
-	if bf16 {
+	if isBF16[T]() {
 		gpu.PTX("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};",
 			gpu.Out(&d[0]), gpu.Out(&d[1]), gpu.Out(&d[2]), gpu.Out(&d[3]), gpu.In(a0), gpu.In(a1), gpu.In(a2), gpu.In(a3), gpu.In(b0), gpu.In(b1), gpu.In(c[0]), gpu.In(c[1]), gpu.In(c[2]), gpu.In(c[3]))
 	} else {
@@ -230,18 +230,29 @@ func multiply(c *[4]float32, a0, a1, a2, a3, b0, b1 uint32, bf16 bool) {
 	*c = d
 }
 
-// number returns a float of 16 bits.
-func number(b uint16, bf16 bool) float32 {
-	if bf16 {
-		return num.BF16FromBits(b).Float32()
-	}
-	return num.F16FromBits(b).Float32()
+func isBF16[T Float]() bool {
+	var v T
+	_, ok := any(v).(num.BF16)
+	return ok
 }
 
-// rounded returns the bits of a float of 16 bits.
-func rounded(v float32, kind pack.Kind) uint16 {
-	if kind == pack.BF16 {
-		return num.ToBF16(v).Bits()
+func toFloat32[T Float](v T) float32 {
+	switch v := any(v).(type) {
+	case num.F16:
+		return v.Float32()
+	case num.BF16:
+		return v.Float32()
 	}
-	return num.ToF16(v).Bits()
+	return 0
+}
+
+func fromFloat32[T Float](v float32) T {
+	var x T
+	switch p := any(&x).(type) {
+	case *num.F16:
+		*p = num.ToF16(v)
+	case *num.BF16:
+		*p = num.ToBF16(v)
+	}
+	return x
 }
