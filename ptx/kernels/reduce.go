@@ -108,7 +108,7 @@ func Max[T Ordered](dst, src driver.MemoryOf[T], work *Workspace, again ...*driv
 
 // MaxRows is like Max, but works on each row of a matrix. dst must have one element per row.
 func MaxRows[T Ordered](dst driver.MemoryOf[T], src Matrix[T], work *Workspace, again ...*driver.Launch) (*driver.Launch, error) {
-	r := reduction{extreme.Module, "max", extremeName[T](), results(dst), src.operand("src"), work, ahead, reused(again)}
+	r := reduction{extreme.Module, "max", orderedName[T]("extreme_"), results(dst), src.operand("src"), work, ahead, reused(again)}
 	return r.prepare(orderOfElements[T](), u32(0))
 }
 
@@ -120,7 +120,7 @@ func Min[T Ordered](dst, src driver.MemoryOf[T], work *Workspace, again ...*driv
 
 // MinRows is like Min, but works on each row of a matrix. dst must have one element per row.
 func MinRows[T Ordered](dst driver.MemoryOf[T], src Matrix[T], work *Workspace, again ...*driver.Launch) (*driver.Launch, error) {
-	r := reduction{extreme.Module, "min", extremeName[T](), results(dst), src.operand("src"), work, ahead, reused(again)}
+	r := reduction{extreme.Module, "min", orderedName[T]("extreme_"), results(dst), src.operand("src"), work, ahead, reused(again)}
 	return r.prepare(orderOfElements[T](), u32(1))
 }
 
@@ -136,32 +136,20 @@ func Argmax[T Ordered](dst driver.MemoryOf[int64], src driver.MemoryOf[T], work 
 // ArgmaxRows is like Argmax, but works on each row of a matrix. dst must have one element
 // per row. Each index is a column number.
 func ArgmaxRows[T Ordered](dst driver.MemoryOf[int64], src Matrix[T], work *Workspace, again ...*driver.Launch) (*driver.Launch, error) {
-	r := reduction{argmax.Module, "argmax", argmaxName[T](), results(dst), src.operand("src"), work, 2 * ahead, reused(again)}
+	r := reduction{argmax.Module, "argmax", orderedName[T]("argmax_"), results(dst), src.operand("src"), work, 2 * ahead, reused(again)}
 	return r.prepare(orderOfElements[T]())
 }
 
-// extremeName returns the name of a kernel that compares elements, with their type and the type in which they are
-// compared. Integers and floats of one size share a kernel.
-func extremeName[T Ordered]() kernelName {
+// orderedName returns the name of a kernel that compares elements, with the type of elements and that of their keys.
+// Integers and floats of one size share a kernel.
+func orderedName[T Ordered](op string) kernelName {
 	switch sizeOf[T]() {
 	case 2:
-		return kernelName{"extreme_half_f32"}
+		return kernelName{op, "half_b32"}
 	case 4:
-		return kernelName{"extreme_b32_b32"}
+		return kernelName{op, "b32_b32"}
 	}
-	return kernelName{"extreme_b64_b64"}
-}
-
-// argmaxName returns the name of a kernel of Argmax, with the type of elements, the type in which they are compared and
-// that of their keys.
-func argmaxName[T Ordered]() kernelName {
-	switch sizeOf[T]() {
-	case 2:
-		return kernelName{"argmax_half_f32_b32"}
-	case 4:
-		return kernelName{"argmax_b32_b32_b32"}
-	}
-	return kernelName{"argmax_b64_b64_b64"}
+	return kernelName{op, "b64_b64"}
 }
 
 // orderOfElements returns the argument that tells how elements are compared.

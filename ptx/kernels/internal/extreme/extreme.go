@@ -10,17 +10,16 @@ import (
 
 // The type names that appear in the names of kernels.
 type (
-	f32  = float32
 	half = uint16
 	b32  = int32
 	b64  = int64
 )
 
-// extreme finds the largest element of type T, compared in type V, or the smallest. of is the type of the elements: a
-// rows.Half, or 1 for floats of 32 and 64 bits.
+// extreme finds the largest element of type T, which has a key of type K, or the smallest. of is the type of the
+// elements: a rows.Half, or 1 for floats of 32 and 64 bits.
 //
 //gpu:kernel maxblock=512 minblocks=2
-//gpu:instance half,f32 b32,b32 b64,b64
-func extreme[T rows.Ordered, V rows.Comparable](t gpu.Thread, dst, src, rowCount, cols, pitch uint64, parts uint32, work uint64, of, smallest uint32) {
-	rows.Extremes[T, V](t, rows.Reduction{Dst: dst, Src: src, Rows: rowCount, Cols: cols, Pitch: pitch, Parts: parts, Work: work}, rows.Half(of), of != 0, smallest != 0)
+//gpu:instance half,b32 b32,b32 b64,b64
+func extreme[T rows.Ordered, K b32 | b64](t gpu.Thread, dst, src, rowCount, cols, pitch uint64, parts uint32, work uint64, of, smallest uint32) {
+	rows.Extremes[T, K](t, rows.Reduction{Dst: dst, Src: src, Rows: rowCount, Cols: cols, Pitch: pitch, Parts: parts, Work: work}, rows.Half(of), of != 0, smallest != 0)
 }

@@ -1,7 +1,6 @@
 package rows
 
 import (
-	"math"
 	"math/bits"
 
 	"github.com/purecuda/cuda/ptx/gpu"
@@ -13,15 +12,20 @@ type place[K key] struct {
 	at  int
 }
 
-// Argmax finds the index of the largest element of each row: see kernels.ArgmaxRows. T is compared as V, which has a key
-// of type K.
-func Argmax[T Ordered, V Comparable, K key](t gpu.Thread, r Reduction, half Half, floats bool) {
-	o := orderOf[T](half, floats)
-	none := place[K]{placeKey[K](least[V](&o)), -1}
+// Argmax finds the index of the largest element of each row: see kernels.ArgmaxRows. Integers and floats of one size
+// share a kernel. It has a loop for each, and combines their keys.
+func Argmax[T Ordered, K key](t gpu.Thread, r Reduction, half Half, floats bool) {
+	none := place[K]{leastKey[K](false), -1}
 	reduce[T](t, r, operator[place[K]]{
 		none: none,
 		find: func(row uint64, n int, end uint64, s stride) place[K] {
-			return findLargest[T, V, K](&o, row, n, end, s)
+			switch {
+			case Size[T]() > 2 && !floats:
+				return findLargest[T, K, K](row, n, end, s, half)
+			case Size[T]() == 8:
+				return findLargest[T, float64, K](row, n, end, s, half)
+			}
+			return findLargest[T, float32, K](row, n, end, s, half)
 		},
 		with: better[K],
 		over: func(p place[K]) place[K] {
@@ -41,15 +45,14 @@ func Argmax[T Ordered, V Comparable, K key](t gpu.Thread, r Reduction, half Half
 }
 
 // findLargest finds the largest element of a thread. T is compared as V. The pack with the largest element is
-// remembered, and where in the pack the element is, is found at the end.
-func findLargest[T Ordered, V Comparable, K key](o *order[T], row uint64, n int, end uint64, s stride) place[K] {
-	none := least[V](o)
-	most, from := none, 0
+// remembered, and where in the pack the element is, is found at the end. Adding 0 changes the sign of -0.
+func findLargest[T Ordered, V Comparable, K key](row uint64, n int, end uint64, s stride, half Half) place[K] {
+	most, from := least[V](), 0
 	var found pack
 	var own only
 	visit[T](row, n, end, s, func(w *pack, at int, valid only) {
-		v := allCompared[V](o, w, true)
-		within[T](&v, valid, none)
+		v := allCompared[V, T](w, half)
+		within[T](&v, valid, least[V]())
 		m, nan := largest(&v, perPack[T]())
 		if nan {
 			m = notANumber[V]()
@@ -61,27 +64,18 @@ func findLargest[T Ordered, V Comparable, K key](o *order[T], row uint64, n int,
 	if own == 0 { // all elements of the thread have the smallest value
 		p := spanOf[T](row, n)
 		if s.first >= p.packs {
-			return place[K]{placeKey[K](none), -1}
+			return place[K]{leastKey[K](false), -1}
 		}
-		return place[K]{placeKey[K](most), max(int(p.first+uint64(s.first)*16-row)>>shift[T](), 0)}
+		return place[K]{keyOf[K](most + 0), max(int(p.first+uint64(s.first)*16-row)>>shift[T](), 0)}
 	}
-	v := allCompared[V](o, &found, true)
+	v := allCompared[V, T](&found, half)
 	var equal only
 	for i := range perPack[T]() {
 		if v[i] == most || v[i] != v[i] {
 			equal |= 1 << i
 		}
 	}
-	return place[K]{placeKey[K](most), from + bits.TrailingZeros32(uint32(equal&own))}
-}
-
-// placeKey returns the key of a compared value. Zeros of both signs have the same.
-func placeKey[K key, V Comparable](v V) K {
-	if v, ok := any(v).(float32); ok {
-		const inf, negative = 0xff << 23, math.MaxInt32
-		return K(keyOf(int32(math.Float32bits(v+0)), negative, inf)) // adding 0 changes the sign of -0
-	}
-	return K(v)
+	return place[K]{keyOf[K](most + 0), from + bits.TrailingZeros32(uint32(equal&own))}
 }
 
 // better returns the place with the larger key, and of equal ones that with the lower index. As an unsigned

@@ -18,26 +18,33 @@ const (
 	Floats
 )
 
-// Sums adds the elements of each row: see kernels.SumRows.
+// Sums adds the elements of each row: see kernels.SumRows. Integers and floats of one size share a kernel, which has a
+// loop for each.
 func Sums[S Sum, T Element](t gpu.Thread, r Reduction, half Half, kind Kind) {
 	with := func(a, b S) S { return added(a, b, kind) }
 	reduce[T](t, r, operator[S]{
 		find: func(row uint64, n int, end uint64, s stride) (sum S) {
-			visit[T](row, n, end, s, func(w *pack, _ int, own only) {
-				switch sum := any(&sum).(type) {
-				case *float32:
+			switch sum := any(&sum).(type) {
+			case *float32:
+				visit[T](row, n, end, s, func(w *pack, _ int, own only) {
 					s := singles[T](w, half)
 					*sum += sumOfPack[T](&s, own)
-				case *int64:
-					if kind == Floats {
+				})
+			case *int64:
+				if kind == Floats {
+					var f float64
+					visit[T](row, n, end, s, func(w *pack, _ int, own only) {
 						s := doubles[T](w)
-						*sum = added(*sum, int64(math.Float64bits(sumOfPack[T](&s, own))), Floats)
-					} else {
-						s := integers[T](w, kind)
-						*sum += sumOfPack[T](&s, own)
-					}
+						f += sumOfPack[T](&s, own)
+					})
+					*sum = int64(math.Float64bits(f))
+					break
 				}
-			})
+				visit[T](row, n, end, s, func(w *pack, _ int, own only) {
+					s := integers[T](w, kind)
+					*sum += sumOfPack[T](&s, own)
+				})
+			}
 			return sum
 		},
 		with:     with,
