@@ -40,8 +40,7 @@ func arith_w32(t gpu.Thread, dst, n, a, b, m uint64, c, op uint32) {
 		x, y := pack.LoadFloats(p, a, pack.F32), pack.Words{c, c, c, c}
 		if op&Scalar == 0 {
 			y = pack.LoadFloatsRepeated(p, b, n, m, pack.F32)
-		}
-		if op&Swapped != 0 {
+		} else if op&Swapped != 0 {
 			x, y = y, x
 		}
 		ints[int32](op, x[:], y[:])
@@ -59,15 +58,13 @@ func arith_float(t gpu.Thread, dst, n, a, b, m uint64, c num.F16, op uint32) {
 		if op&Scalar != 0 {
 			w := uint32(c.Bits()) * 0x10001
 			y = pack.Words{w, w, w, w}
+			if op&Swapped != 0 {
+				x, y = y, x
+			}
 		} else {
 			y = pack.LoadFloatsRepeated(p, b, n, m, kind)
 		}
-		x.Map2(kind, &y, func(x, y *[4]float32) {
-			if op&Swapped != 0 {
-				*x, *y = *y, *x
-			}
-			floats(op, x[:], y[:])
-		})
+		x.Map2(kind, &y, func(x, y *[4]float32) { floats(op, x[:], y[:]) })
 		return x
 	})
 }
@@ -109,8 +106,7 @@ func longs(t gpu.Thread, dst, n, a, b, m, c uint64, op uint32, compute func(x, y
 		pack.Load(p, a, 2, &x)
 		if op&Scalar == 0 {
 			pack.LoadRepeated(p, b, n, m, 2, &y)
-		}
-		if op&Swapped != 0 {
+		} else if op&Swapped != 0 {
 			x[0], x[1], y[0], y[1] = y[0], y[1], x[0], x[1]
 		}
 		compute(&x, &y)

@@ -64,7 +64,6 @@ func Words(n, size uint64) uint64 {
 //gpu:instance b32 b64
 func Sum[T Number](t gpu.Thread, dst, src, n, work uint64, exclusive, wide, floats uint32) {
 	sums, x := gpu.ViewAt[T](dst, int(n)).Slice(), gpu.ViewAt[T](src, int(n)).Slice()
-	add := func(a, b T) T { return plus(floats != 0, a, b) }
 	states := states[T]{gpu.ViewAt[uint64](work, int(Words(n, size[T]()))).Slice(), floats != 0}
 	taken := gpu.Shared[uint32](t)
 	parts := gpu.Shared[[warps]T](t)
@@ -81,20 +80,13 @@ func Sum[T Number](t gpu.Thread, dst, src, n, work uint64, exclusive, wide, floa
 	mine.load(t, x, first, full)
 	t.SyncWarp()
 
-	var sumOfThread T
-	for u := range units[T]() {
-		v := packAt(mine.x, own[T](t, u))
-		for i := range perPack[T]() {
-			sumOfThread = add(sumOfThread, v[i])
-		}
+	var s T
+	if floats != 0 {
+		s = mine.sumOfWarp(t, true)
+	} else {
+		s = mine.sumOfWarp(t, false)
 	}
-	s := sumOfThread
-	for d := 1; d < gpu.WarpSize; d *= 2 {
-		if below := gpu.ShuffleUp(t, s, d); t.Lane() >= d {
-			s = add(s, below)
-		}
-	}
-	before := gpu.ShuffleUp(t, s, 1) // not s - sumOfThread, which would round
+	before := gpu.ShuffleUp(t, s, 1) // not a difference, which would round
 	if t.Lane() == 0 {
 		before = 0
 	}
@@ -103,13 +95,11 @@ func Sum[T Number](t gpu.Thread, dst, src, n, work uint64, exclusive, wide, floa
 		parts[t.Warp()] = total
 	}
 	t.Sync()
-	var base T
-	var sum T
-	for w := range parts {
-		if w == t.Warp() {
-			base = sum
-		}
-		sum = add(sum, parts[w])
+	var base, sum T
+	if floats != 0 {
+		base, sum = sumsOfParts(t, parts, true)
+	} else {
+		base, sum = sumsOfParts(t, parts, false)
 	}
 	if t.Warp() == 0 {
 		before := states.startOf(t, *taken, sum)
@@ -118,12 +108,51 @@ func Sum[T Number](t gpu.Thread, dst, src, n, work uint64, exclusive, wide, floa
 		}
 	}
 	t.Sync()
-	s = add(add(base, *start), before)
+	s = plus(floats != 0, plus(floats != 0, base, *start), before)
+	if floats != 0 {
+		mine.add(t, s, exclusive, true)
+	} else {
+		mine.add(t, s, exclusive, false)
+	}
+	t.SyncWarp()
+	mine.store(t, sums, first, full)
+}
+
+// sumOfWarp returns the sum of the elements of a warp up to those of the thread.
+func (p part[T]) sumOfWarp(t gpu.Thread, floats bool) T {
+	var s T
+	for u := range units[T]() {
+		v := packAt(p.x, own[T](t, u))
+		for i := range perPack[T]() {
+			s = plus(floats, s, v[i])
+		}
+	}
+	for d := 1; d < gpu.WarpSize; d *= 2 {
+		if below := gpu.ShuffleUp(t, s, d); t.Lane() >= d {
+			s = plus(floats, s, below)
+		}
+	}
+	return s
+}
+
+// sumsOfParts returns the sum of the parts before that of the warp, and of all parts.
+func sumsOfParts[T Number](t gpu.Thread, parts *[warps]T, floats bool) (base, sum T) {
+	for w := range parts {
+		if w == t.Warp() {
+			base = sum
+		}
+		sum = plus(floats, sum, parts[w])
+	}
+	return base, sum
+}
+
+// add replaces the elements of a thread by the sums after s.
+func (p part[T]) add(t gpu.Thread, s T, exclusive uint32, floats bool) {
 	for u := range units[T]() {
 		at := own[T](t, u)
-		v := packAt(mine.x, at)
+		v := packAt(p.x, at)
 		for i := range perPack[T]() {
-			next := add(s, v[i])
+			next := plus(floats, s, v[i])
 			if exclusive != 0 {
 				v[i] = s
 			} else {
@@ -131,8 +160,6 @@ func Sum[T Number](t gpu.Thread, dst, src, n, work uint64, exclusive, wide, floa
 			}
 			s = next
 		}
-		setPackAt(mine.x, at, v)
+		setPackAt(p.x, at, v)
 	}
-	t.SyncWarp()
-	mine.store(t, sums, first, full)
 }
