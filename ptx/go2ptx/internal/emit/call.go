@@ -90,17 +90,13 @@ func (x *fn) call(v *ir.Value) {
 		if result != nil {
 			operands = append(operands, build.List(result))
 		}
-		if !x.m.recurses(v.Callee) {
+		if !x.m.indirect(x.f, v.Callee) {
 			operands = append(operands, callee)
 			if len(args) > 0 {
 				operands = append(operands, build.List(args...))
 			}
 			x.op("call", operands...)
 		} else {
-			// For sm_90, ptxas 11.8 to 13.0 crashes on some modules with a cycle in the graph of direct calls,
-			// for example if the kernel's only call into the cycle is in a loop that ptxas considers dead. It
-			// also crashes on some kernels that shuffle or vote, and call a function that leads to the cycle.
-			// Calls through a register avoid both.
 			address := x.temp(ir.I64)
 			x.op("mov.u64", address, callee)
 			x.op("call", append(operands, address, build.List(args...), x.b.Prototype(callee))...)

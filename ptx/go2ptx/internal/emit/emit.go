@@ -87,6 +87,17 @@ func (e *module) recurses(f *ir.Func) bool {
 	return e.recursive[f]
 }
 
+// indirect reports whether a call is made through a register. For sm_90, ptxas 11.8 to 13.0 crashes on some modules
+// with a cycle in the graph of direct calls, for example if the kernel's only call into the cycle is in a loop that
+// ptxas considers dead. It also crashes on some kernels that shuffle or vote, and call directly a function that is not
+// in a cycle but leads to one. And it crashes on some kernels that call into a cycle through a register.
+func (e *module) indirect(caller, callee *ir.Func) bool {
+	if after := e.reached(callee); slices.Contains(after, callee) {
+		return slices.Contains(after, caller)
+	}
+	return e.recurses(callee)
+}
+
 // reached returns the functions that a call of f can reach: f only if it can call itself.
 func (e *module) reached(f *ir.Func) (all []*ir.Func) {
 	for todo := []*ir.Func{f}; len(todo) > 0; todo = todo[1:] {
