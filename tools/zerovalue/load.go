@@ -15,15 +15,12 @@ import (
 	"strings"
 )
 
-type listed struct {
-	ImportPath, Name, Export string
-	DepOnly                  bool
-}
+type listed struct{ ImportPath, Name, Export string }
 
-// load returns the packages of the module that other modules may import.
-func load(root string) ([]*types.Package, error) {
-	cmd := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Name,Export,DepOnly", "./...")
-	cmd.Dir = root
+// list runs go list in a folder.
+func list(folder string, args ...string) ([]listed, error) {
+	cmd := exec.Command("go", append([]string{"list"}, args...)...)
+	cmd.Dir = folder
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -31,21 +28,40 @@ func load(root string) ([]*types.Package, error) {
 	if err != nil {
 		return nil, fmt.Errorf("go list: %w: %s", err, stderr.Bytes())
 	}
-	exports := make(map[string]string)
-	var paths []string
+	var all []listed
 	for d := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p listed
 		if err := d.Decode(&p); errors.Is(err, io.EOF) {
-			break
+			return all, nil
 		} else if err != nil {
 			return nil, err
 		}
-		exports[p.ImportPath] = p.Export
-		if !p.DepOnly && public(p) {
+		all = append(all, p)
+	}
+}
+
+// load returns the packages of the module that other modules may import.
+func load(root string) ([]*types.Package, error) {
+	own, err := list(root, "-json=ImportPath,Name", "./...")
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for _, p := range own {
+		if public(p) {
 			paths = append(paths, p.ImportPath)
 		}
 	}
 	slices.Sort(paths)
+	// -export compiles the packages, so only those that are needed are listed with it.
+	compiled, err := list(root, append([]string{"-export", "-deps", "-json=ImportPath,Export"}, paths...)...)
+	if err != nil {
+		return nil, err
+	}
+	exports := make(map[string]string)
+	for _, p := range compiled {
+		exports[p.ImportPath] = p.Export
+	}
 	open := func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) }
 	imports := importer.ForCompiler(token.NewFileSet(), "gc", open)
 	var all []*types.Package
