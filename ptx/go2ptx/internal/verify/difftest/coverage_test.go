@@ -156,6 +156,9 @@ func count(f *ir.Func) map[string]int {
 // optimization, and each pass must change at least 100 kernels. Each variant of an operation must
 // occur at least 5 times.
 func TestRandomKernelsHaveAll(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiling 500 kernels takes longer than the other tests together")
+	}
 	n, seed := wanted(t)
 	n = max(n, 500)
 	seen, passes := map[string]int{}, map[string]int{}
