@@ -20,7 +20,7 @@ space    := $(subst ,, )
 export CGO_ENABLED := 0
 HAVE_CC  := $(shell command -v $${CC:-cc} 2>/dev/null)
 
-.PHONY: full long race-all cross-all check short staticcheck ptx-oracle supply release-check api api-check zip-size licences licences-check sbom files-opened reproducible vulncheck test-calls test-roots bench-emulator fuzz test fmt vet unit race tags cross generate generate-check docs docs-check test-nvidia test-arm64 test-windows test-platforms test-wasm gpu-bundle clean
+.PHONY: full long race-all cross-all check short staticcheck ptx-oracle supply release-check api api-check zip-size licences licences-check sbom files-opened reproducible vulncheck test-calls test-roots bench-emulator fuzz test fmt vet unit race tags tags-all cross generate generate-check kernels-check header-check docs docs-check test-nvidia test-arm64 test-windows test-platforms test-wasm gpu-bundle clean
 
 # The parts of "test" and "check". One that this machine cannot run says NOT RUN and is
 # counted as that; with REQUIRE_ALL=1 it is a failure.
@@ -46,12 +46,15 @@ check:
 	@$(MAKE) --no-print-directory test TEST_PARTS="$(CHECK_PARTS)"
 
 # What .ci/run leaves out: the same tests on every system and under the race detector
-# whole, everything built for every system, every program built twice.
+# whole, everything built for every system, every program built twice. "long" is what
+# "unit" shortens or leaves out in CI.
 full:
-	$(MAKE) race-all cross-all
+	$(MAKE) long UNIT_SKIP=
+	$(MAKE) race-all cross-all tags-all
 	$(MAKE) test-arm64 test-windows PACKAGES=./...
 	$(MAKE) test-wasm WASM_SHORT= WASM_SKIP=
-	$(GO) -C tools test -vet=off -run '^TestPlugin$$' ./robust
+	$(MAKE) test-nvidia NVIDIA_SHORT=
+	scripts/platforms.sh js
 	$(MAKE) reproducible
 
 fmt:
@@ -75,10 +78,10 @@ staticcheck:
 short:
 	$(call each,./...,$(TESTS),$(GO) test -C $$m -short -vet=off $$p)
 
-# UNIT_SKIP names tests of the other modules to leave out. In CI that is the Go plugin, for
-# which everything is compiled once more. The test of a shared library for C stays, and it
-# loads Go into a running program too. "make full" has the plugin.
-UNIT_SKIP ?=
+# UNIT_SKIP names tests of the other modules to leave out, and UNIT_SHORT folders of packages
+# that "unit" runs with -short. .ci/run sets both, and "make full" runs all of it.
+UNIT_SKIP  ?=
+UNIT_SHORT ?=
 OTHERS     = set -e; for m in $(filter-out $(TESTS),$(MODULES)); do $(GO) -C $$m test -vet=off -skip '$(UNIT_SKIP)' ./...; done
 
 long:
@@ -86,7 +89,7 @@ long:
 	$(OTHERS)
 
 unit:
-	$(call each,./...,$(TESTS),$(GO) test -C $$m -vet=off $$p)
+	$(call each,,$(TESTS),scripts/unit.sh $$m $(UNIT_SHORT))
 	$(OTHERS)
 
 # The race detector runs on every package whose code or tests start goroutines or share
@@ -94,12 +97,17 @@ unit:
 # concurrent only through the library. RACE_SKIP leaves out tests that compute for long on
 # one goroutine, where there is nothing to detect. "make race-all" runs all tests of all
 # packages. The detector needs a C compiler, so this is also the run with cgo on.
+#
+# RACE_WITHOUT are folders of packages that compute without goroutines of their own: only
+# their tests start some, to use all processors or to limit the time. In internal/exact a
+# lock guards the table of constants.
+RACE_WITHOUT := internal/exact ptx ptx/gpu/math ptx/gpu/math32 ptx/num $(addprefix ptx/go2ptx/internal/verify/,difftest fuzztest mathkernels)
 RACE_ALSO := $(addprefix github.com/purecuda/cuda/examples/,04-capture 07-multistream 09-callable 15-peers quickstart)
-RACE_SKIP ?= ^(TestOperationsOnRowsOnDevicesOfEachText|TestTheFirstNaNIsTheLargestWhateverItsBits|TestClustersOfAnySizeAndNumber|TestSoftmaxOfSpecialNumbers|TestEveryKernelHasAnOperation|TestOperationsAreMadeAgain|TestTangledBodiesHaveNoEstimate|TestInspectPathologicalText|TestRandomKernelsHaveAll|TestRandomKernelsWithoutOnePass|TestGoFunctions)$$
+RACE_SKIP ?= ^(TestOperationsOnRowsOnDevicesOfEachText|TestTheFirstNaNIsTheLargestWhateverItsBits|TestClustersOfAnySizeAndNumber|TestSoftmaxOfSpecialNumbers|TestEveryKernelHasAnOperation|TestOperationsAreMadeAgain|TestNumbersAreThoseOfTheInstructions|TestQuickSumsAreTheGeneralOnes|TestStacksOfAllThreadsAreBounded|TestTheListOfMissingForms|TestTenGraphsNeedTheMemoryOfTheLargest|TestKernelsAreUpToDate|TestPlantedBugsNameGoLines|TestCorrectGoKernelsHaveNoFindings)$$
 
 race:
 ifneq ($(HAVE_CC),)
-	$(call each,$(RACE_ALSO),$(TESTS),p=$$($(GO) run -C tools ./concurrent -root ../$$m $${p#./...}) && \
+	$(call each,$(RACE_ALSO),$(TESTS),p=$$($(GO) run -C tools ./concurrent -root ../$$m -without $(subst $(space),$(comma),$(addprefix ../,$(RACE_WITHOUT))) $${p#./...}) && \
 		{ [ -z "$$p" ] || CGO_ENABLED=1 $(GO) test -C $$m -race -short -vet=off -skip '$(RACE_SKIP)' $$p; })
 else
 	$(call not_run,race,no C compiler here$(comma) so no run with the race detector and none with cgo on)
@@ -110,29 +118,35 @@ race-all:
 
 # The two other ways to call: without a loader, and through purego.SyscallN. Only package
 # loader has files that differ, so the packages that call it are tested. "make cross"
-# type-checks everything with both tags.
-TAGGED := ./loader ./driver ./driver/cu ./driver/cudatest ./graph ./graph/dataflow ./graph/internal/... ./examples/first ./examples/quickstart
+# type-checks everything with both tags, and "make tags-all" runs all tests of package graph
+# and of what is below it.
+TAGGED := ./loader ./driver ./driver/cu ./driver/cudatest ./graph ./examples/first ./examples/quickstart
 
 tags:
 	set -e; for t in static purecuda_syscall; do \
 		$(GO) test -short -vet=off -tags $$t $(TAGGED); \
-		for m in $(call below,./graph/...); do $(GO) test -C $$m -short -vet=off -tags $$t ./...; done; \
 		$(GO) test -C internal/verify -short -vet=off -tags $$t ./parity ./robust; \
+	done
+
+tags-all: tags
+	set -e; for t in static purecuda_syscall; do \
+		$(GO) test -short -vet=off -tags $$t ./graph/...; \
+		for m in $(call below,./graph/...); do $(GO) test -C $$m -short -vet=off -tags $$t ./...; done; \
 	done
 
 # Other systems and tags. All packages and tests are type-checked for each of them. What
 # only vet, the assembler and the linker find is left to two more steps: package loader,
-# which has the assembly and most of what differs by system, is vetted for it, and the
-# quickstart, which has the whole library in it, is linked. "make cross-all" vets and
-# builds everything instead, which takes three times as long.
-CHECKED := linux/amd64 linux/amd64/static linux/amd64/purecuda_syscall linux/arm64 linux/riscv64 windows/amd64 windows/arm64 darwin/arm64 freebsd/amd64 js/wasm wasip1/wasm
+# which has the assembly and the linknames, is vetted, and its tests are linked. "make
+# cross-all" vets and builds everything instead, which takes several times as long. "make vet"
+# does that for linux/amd64.
+CHECKED := linux/amd64/static linux/amd64/purecuda_syscall linux/arm64 linux/riscv64 windows/amd64 windows/arm64 darwin/arm64 freebsd/amd64 js/wasm wasip1/wasm
 LINKED  := linux/arm64 windows/amd64 windows/arm64 darwin/arm64
 
 cross:
 	$(GO) run -C tools ./typecheck -root .. -modules $(subst $(space),$(comma),$(strip $(filter-out bench,$(MODULES)))) $(CHECKED)
 	set -e; mkdir -p $(BUILD)/cross; for t in $(LINKED); do echo "cross: $$t"; \
 		GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) vet -asmdecl -unsafeptr ./loader; \
-		GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) build -o $(BUILD)/cross/ ./examples/quickstart; \
+		GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) test -c -vet=off -o $(BUILD)/cross/ ./loader; \
 	done
 
 cross-all:
@@ -146,12 +160,16 @@ generate:
 	$(GO) run -C tools ./cudagen -header $(CUDA_INCLUDE) -out ../driver/cu
 	scripts/go2ptx.sh
 
-generate-check:
+generate-check: kernels-check header-check
+
+kernels-check:
 	scripts/go2ptx.sh -check
+
+header-check:
 ifneq ($(wildcard $(CUDA_INCLUDE)/cuda.h),)
 	$(GO) run -C tools ./cudagen -header $(CUDA_INCLUDE) -out ../driver/cu -check
 else
-	$(call not_run,generate-check,no cuda.h in $(CUDA_INCLUDE))
+	$(call not_run,header-check,no cuda.h in $(CUDA_INCLUDE))
 endif
 
 # docs/graph-functions.md says which of CUDA's graph functions the typed API
@@ -199,15 +217,18 @@ ptx-oracle:
 	$(GO) run -C tools ./ptxfuzz -ptxas $(PTXAS) -mode build -n $(PTX_BUILT) -seed $(PTX_SEED)
 
 # Real driver libraries, ptxas, NVRTC and the toolkit's stub, none of which needs a GPU.
+# With -short, every seventh pair of a PTX version and a target is tried.
+NVIDIA_SHORT ?= -short
+
 test-nvidia:
 	scripts/nvidia-parts.sh $(NVIDIA)
-	PURECUDA_NVIDIA_PARTS=$(abspath $(NVIDIA)) $(GO) test -C internal/checks -tags nvidia -count=1 -v -run '^TestNVIDIA' ./nvidiatest
+	PURECUDA_NVIDIA_PARTS=$(abspath $(NVIDIA)) $(GO) test -C internal/checks -tags nvidia -count=1 $(NVIDIA_SHORT) -v -run '^TestNVIDIA' ./nvidiatest
 
 # What may depend on the system or the processor: how libraries are called, the objects on
 # top of that, the emulator with its arithmetic, number types, decompression. What is left
 # out reads and writes text or only uses these, and is the same on every system.
 # "make test-arm64 test-windows PACKAGES=./..." runs all.
-PACKAGES ?= ./loader ./driver/... ./graph/... ./ptx/num ./ptx/nvrtc ./internal/zstd ./examples/quickstart
+PACKAGES ?= ./loader ./driver/... ./graph ./ptx/num ./ptx/nvrtc ./internal/zstd ./examples/quickstart
 
 # The arm64 tests under user-mode emulation (Debian: qemu-user-static, libc6-arm64-cross).
 # Left out are those that start their own binary, which the system cannot.
@@ -222,17 +243,18 @@ test-windows:
 		-skip '^(TestGraphQueries|TestDriverDOT|TestGraphMethodsReturnTheErrorsOfTheirCalls)$$' $$p)
 
 # The quickstart and the examples where nothing else runs them: static binaries
-# alone in a root directory, and wasm. scripts/platforms.sh runs them everywhere.
+# alone in a root directory, and wasm, for which only the quickstart is compiled.
+# "scripts/platforms.sh js" runs all examples, and without arguments it does so everywhere.
 test-platforms:
 	scripts/platforms.sh static
-	scripts/platforms.sh js
+	scripts/platforms.sh js quickstart
 	scripts/platforms.sh wasip1 quickstart
 
 # The tests of what has no loader, as wasip1 under node: one thread, and no
-# goroutine is interrupted. Left out are those that take a minute there;
+# goroutine is interrupted. Left out are tests that compute or inject failures for long;
 # "make test-wasm WASM_SHORT= WASM_SKIP=" runs all.
 WASM_SHORT ?= -short
-WASM_SKIP ?= ^(TestEveryCallMayFail|TestTimeIsLinear|TestNoTextIsSlow|TestCheckOfLargeGraphs|TestFlowsHaveNoConflictUntilAnEdgeIsMissing)$$
+WASM_SKIP ?= ^(TestEveryCallMayFail|TestTimeIsLinear|TestNoTextIsSlow|TestCheckOfLargeGraphs|TestFlowsHaveNoConflictUntilAnEdgeIsMissing|TestEveryDriverCallOfAnAdaptiveCallableMayFail|TestEveryCallOfARestartMayFail|TestEveryDriverCallMayFail|TestLaunchesThatAdaptiveRecordingSaves|TestTenGraphsNeedTheMemoryOfTheLargest|TestTheListOfMissingForms|TestTangledBodiesHaveNoEstimate|TestInspectPathologicalText)$$
 
 test-wasm:
 	$(call each,./ptx ./driver ./driver/cu ./driver/image ./driver/emulator ./graph/...,$(call below,./graph/...),GOOS=wasip1 GOARCH=wasm $(GO) test -C $$m $(WASM_SHORT) -vet=off \
@@ -257,8 +279,8 @@ bench-emulator:
 	$(GO) run -C bench ./cmd/emubench
 
 # The supply chain, docs/supply-chain.md: the fast part, and all of it before a release.
+# "make full" has "reproducible", which compiles everything twice for each system.
 supply: api-check zip-size licences-check files-opened
-	scripts/reproducible.sh linux/amd64
 
 release-check:
 	scripts/release-check.sh -o docs/results/supply-chain.md

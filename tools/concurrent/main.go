@@ -2,10 +2,12 @@
 // tests. Signs of concurrency are a go statement, a channel, package sync or sync/atomic, and
 // parallel tests. The race detector runs on these packages.
 //
-//	go run -C tools ./concurrent -root .. [IMPORT PATH ...]
+//	go run -C tools ./concurrent -root .. [-without FOLDER,...] [IMPORT PATH ...]
 //
 // It also prints the import paths given as arguments. Use them for packages that share memory only
-// through the packages that they call. It fails if a given package does not exist.
+// through the packages that they call. It leaves out the packages in the folders that -without
+// lists, some of which may belong to other modules. It fails if a given package or folder does not
+// exist.
 package main
 
 import (
@@ -27,8 +29,9 @@ import (
 
 func main() {
 	root := flag.String("root", ".", "the root of the module")
+	without := flag.String("without", "", "folders of packages to leave out, with commas between them")
 	flag.Parse()
-	paths, err := packages(*root, flag.Args())
+	paths, err := packages(*root, flag.Args(), strings.FieldsFunc(*without, func(c rune) bool { return c == ',' }))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "concurrent:", err)
 		os.Exit(1)
@@ -41,8 +44,17 @@ type listed struct {
 	GoFiles, TestGoFiles, XTestGoFiles []string
 }
 
-// packages returns the import paths of the concurrent packages, and the paths in also.
-func packages(root string, also []string) ([]string, error) {
+// packages returns the import paths of the concurrent packages that are not in the folders without,
+// and the paths in also.
+func packages(root string, also, without []string) ([]string, error) {
+	var left []os.FileInfo
+	for _, folder := range without {
+		info, err := os.Stat(folder)
+		if err != nil {
+			return nil, err
+		}
+		left = append(left, info)
+	}
 	cmd := exec.Command("go", "list", "-json=ImportPath,Dir,GoFiles,TestGoFiles,XTestGoFiles", "./...")
 	cmd.Dir = root
 	var stderr bytes.Buffer
@@ -62,6 +74,15 @@ func packages(root string, also []string) ([]string, error) {
 		}
 		found := slices.Contains(also, p.ImportPath)
 		missing = slices.DeleteFunc(missing, func(path string) bool { return path == p.ImportPath })
+		if len(left) > 0 {
+			here, err := os.Stat(p.Dir)
+			if err != nil {
+				return nil, err
+			}
+			if slices.ContainsFunc(left, func(other os.FileInfo) bool { return os.SameFile(here, other) }) {
+				continue
+			}
+		}
 		for _, name := range slices.Concat(p.GoFiles, p.TestGoFiles, p.XTestGoFiles) {
 			if found {
 				break

@@ -51,12 +51,19 @@ func TestPackagesAreListedByTheirCodeAndTests(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := packages(root, []string{"example.com/m/user", "example.com/m/code"})
+	got, err := packages(root, []string{"example.com/m/user", "example.com/m/code"}, nil)
 	want := []string{"example.com/m/code", "example.com/m/out", "example.com/m/tests", "example.com/m/user"}
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("%v, %v; want %v", got, err, want)
 	}
-	if got, err := packages(root, []string{"example.com/m/gone"}); err == nil {
+	got, err = packages(root, nil, []string{filepath.Join(root, "tests"), filepath.Join(root, "pure"), t.TempDir()})
+	if want := []string{"example.com/m/code", "example.com/m/out"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("without two folders: %v, %v; want %v", got, err, want)
+	}
+	if got, err := packages(root, []string{"example.com/m/gone"}, nil); err == nil {
 		t.Errorf("a package that is not there is no error, but %v", got)
+	}
+	if got, err := packages(root, nil, []string{filepath.Join(root, "gone")}); err == nil {
+		t.Errorf("a folder that is not there is no error, but %v", got)
 	}
 }
