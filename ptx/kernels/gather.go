@@ -14,16 +14,19 @@ type Index interface{ int32 | int64 }
 // zeros. Nothing outside src is read.
 //
 // Arguments: 0 dst, 1 number of indices (uint64), 2 bytes of a row (uint64), 3 src, 4
-// rows of src (uint64), 5 index. It reads src and index and writes dst.
+// rows of src (uint64), 5 index, and one more, which must not be changed. It reads src and index and writes dst.
 func Gather[T Element, I Index](dst, src driver.MemoryOf[T], index driver.MemoryOf[I], width int, again ...*driver.Launch) (*driver.Launch, error) {
 	d, s, x := operandOf("dst", dst), operandOf("src", src), operandOf("index", index)
 	if err := rowsFit(d, s, x, width); err != nil {
 		return nil, opError("gather", err)
 	}
-	w := uint64(width)
-	m := maker{gather.Module, d.mem.Context(), kernelName{"gather_", typeName[I]()}, reused(again)}
+	w, wide := uint64(width), uint32(0)
+	if sizeOf[I]() == 8 {
+		wide = 1
+	}
+	m := maker{gather.Module, d.mem.Context(), kernelName{"gather"}, reused(again)}
 	l, err := m.elementwise(d.n, pack(d.size),
-		out(&d), u64(x.n), u64(w*uint64(d.size)), in(&s), u64(s.n/w), in(&x))
+		out(&d), u64(x.n), u64(w*uint64(d.size)), in(&s), u64(s.n/w), in(&x), u32(wide))
 	if err != nil {
 		return nil, opError("gather", err)
 	}

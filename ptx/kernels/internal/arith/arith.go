@@ -34,7 +34,7 @@ func kindOf(op uint32) pack.Kind { return pack.Kind(op >> 5 & 3) }
 
 // The second operand of the kernels is an array of m elements at b, which is repeated, or with Scalar the number c.
 
-//gpu:kernel block=256
+//gpu:kernel block=256 minblocks=8
 func arith_w32(t gpu.Thread, dst, n, a, b, m uint64, c, op uint32) {
 	words(t, dst, n, pack.F32, func(p pack.Part) pack.Words {
 		x, y := pack.LoadFloats(p, a, pack.F32), pack.Words{c, c, c, c}

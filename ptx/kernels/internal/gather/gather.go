@@ -10,18 +10,11 @@ import (
 
 //go:generate go run github.com/purecuda/cuda/ptx/cmd/go2ptx -nobounds -module
 
-// The names of types in the names of kernels.
-type (
-	i32 = int32
-	i64 = int64
-)
-
 // gather sets row i of dst to row index[i] of src, which has the given number of rows, and to zeros if
-// there is no such row. Rows have width bytes, without gaps.
+// there is no such row. Rows have width bytes, without gaps. Indices are of type int32 or, if wide is not 0, int64.
 //
 //gpu:kernel block=256
-//gpu:instance i32 i64
-func gather[I i32 | i64](t gpu.Thread, dst, n, width, src, rows, index uint64) {
+func gather(t gpu.Thread, dst, n, width, src, rows, index uint64, wide uint32) {
 	unit := pack.UnitOf(dst | src | width)
 	shift := bits.TrailingZeros32(uint32(unit))
 	width >>= shift
@@ -32,10 +25,14 @@ func gather[I i32 | i64](t gpu.Thread, dst, n, width, src, rows, index uint64) {
 	// Nothing is divided after the beginning.
 	row, rowsOn := pack.Div(i, width), pack.Div(step, width)
 	column, on := i-row*width, step-rowsOn*width
-	indices := gpu.ViewAt[I](index, int(n))
 	for ; i < total; i += step {
 		var w pack.Words
-		from := int64(indices.At(int(row)))
+		var from int64
+		if wide != 0 {
+			from = gpu.ViewAt[int64](index, int(n)).At(int(row))
+		} else {
+			from = int64(gpu.ViewAt[int32](index, int(n)).At(int(row)))
+		}
 		if uint64(from) < rows { // not if from is negative
 			w = pack.LoadUnit(src+(uint64(from)*width+column)<<shift, unit)
 		}

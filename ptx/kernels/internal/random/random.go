@@ -2,6 +2,7 @@
 package random
 
 import (
+	gomath "math"
 	gobits "math/bits"
 
 	"github.com/purecuda/cuda/ptx/gpu"
@@ -32,97 +33,78 @@ func group(n, seed uint64) [4]uint32 {
 	return philox([4]uint32{uint32(n), uint32(n >> 32)}, uint32(seed), uint32(seed>>32))
 }
 
+// Distributions of numbers.
+const (
+	Bits    = iota // random words
+	Uniform        // uniform in [0, 1)
+	Normal         // normal, with mean 0 and standard deviation 1, by the method of Box and Muller
+)
+
 // Every kernel sets element i of dst to number first+i of the stream of a seed, so the numbers do not depend on
 // the launch. The threads store whole groups if wide is not 0, which requires that a group of the
 // stream begins with element 0, and that dst begins at a multiple of 16 bytes.
 
-// Bits computes random words. A group has four of them.
+// Words computes numbers of 4 bytes: words, or the bits of float32. Uniform ones are multiples of 2^-24. A group has
+// four of them.
 //
-//gpu:kernel block=256 name=random_u32
-func Bits(t gpu.Thread, dst, n, seed, first uint64, wide uint32) {
+//gpu:kernel block=256 name=random_b32
+func Words(t gpu.Thread, dst, n, seed, first uint64, wide, distribution uint32) {
 	out := gpu.ViewAt[uint32](dst, int(n)).Slice()
-	store4(t, out, first, wide, group(first/4+uint64(t.GlobalX()), seed))
-}
-
-// Uniform32 computes numbers that are uniform in [0, 1). They are multiples of 2^-24.
-//
-//gpu:kernel block=256 name=uniform_f32
-func Uniform32(t gpu.Thread, dst, n, seed, first uint64, wide uint32) {
-	out := gpu.ViewAt[float32](dst, int(n)).Slice()
 	w := group(first/4+uint64(t.GlobalX()), seed)
-	var v [4]float32
-	for i := range v {
-		v[i] = float32(w[i]>>8) * 0x1p-24
+	switch distribution {
+	case Uniform:
+		for i := range w {
+			w[i] = gomath.Float32bits(float32(w[i]>>8) * 0x1p-24)
+		}
+	case Normal:
+		a, b := normal32(w[0], w[1])
+		c, d := normal32(w[2], w[3])
+		w = [4]uint32{gomath.Float32bits(a), gomath.Float32bits(b), gomath.Float32bits(c), gomath.Float32bits(d)}
 	}
-	store4(t, out, first, wide, v)
+	at := 4*t.GlobalX() - int(first&3)
+	if wide != 0 && at+4 <= len(out) {
+		*(*[4]uint32)(out[at:]) = w
+		return
+	}
+	for i, x := range w {
+		if at+i >= 0 && at+i < len(out) {
+			out[at+i] = x
+		}
+	}
 }
 
-// Uniform64 is like Uniform32, with multiples of 2^-53. A group has two numbers.
+// Longs computes numbers of type float64. Uniform ones are multiples of 2^-53. A group has two of them.
 //
-//gpu:kernel block=256 name=uniform_f64
-func Uniform64(t gpu.Thread, dst, n, seed, first uint64, wide uint32) {
+//gpu:kernel block=256 name=random_b64
+func Longs(t gpu.Thread, dst, n, seed, first uint64, wide, distribution uint32) {
 	out := gpu.ViewAt[float64](dst, int(n)).Slice()
 	w := group(first/2+uint64(t.GlobalX()), seed)
-	store2(t, out, first, wide, [2]float64{float64(fraction(w[0], w[1])) * 0x1p-53, float64(fraction(w[2], w[3])) * 0x1p-53})
+	u, v := fraction(w[0], w[1]), fraction(w[2], w[3])
+	x := [2]float64{float64(u) * 0x1p-53, float64(v) * 0x1p-53}
+	if distribution == Normal {
+		radius := math.Sqrt(-2 * math.Log(float64(u+1)*0x1p-53))
+		angle := float64(int64(v)-1<<52) * 0x1p-52
+		x = [2]float64{radius * math.Cospi(angle), radius * math.Sinpi(angle)}
+	}
+	at := 2*t.GlobalX() - int(first&1)
+	if wide != 0 && at+2 <= len(out) {
+		*(*[2]float64)(out[at:]) = x
+		return
+	}
+	for i, x := range x {
+		if at+i >= 0 && at+i < len(out) {
+			out[at+i] = x
+		}
+	}
 }
 
 // fraction returns 53 random bits.
 func fraction(high, low uint32) uint64 { return uint64(high)<<21 ^ uint64(low)>>11 }
 
-// Normal32 computes normal numbers with mean 0 and standard deviation 1, by the method of Box and
-// Muller.
-//
-//gpu:kernel block=256 name=normal_f32
-func Normal32(t gpu.Thread, dst, n, seed, first uint64, wide uint32) {
-	out := gpu.ViewAt[float32](dst, int(n)).Slice()
-	w := group(first/4+uint64(t.GlobalX()), seed)
-	a, b := normal32(w[0], w[1])
-	c, d := normal32(w[2], w[3])
-	store4(t, out, first, wide, [4]float32{a, b, c, d})
-}
-
+// normal32 returns two normal numbers.
 func normal32(u, v uint32) (a, b float32) {
 	// The argument of Log is in (0, 1].
 	radius := math32.Sqrt(-2 * math32.Log((float32(u)+1)*0x1p-32))
 	angle := float32(int32(v)) * 0x1p-31 // from -1 to 1, in units of π
 	return radius * math32.Cospi(angle), radius * math32.Sinpi(angle)
-}
-
-// Normal64 is like Normal32. A group has two numbers.
-//
-//gpu:kernel block=256 name=normal_f64
-func Normal64(t gpu.Thread, dst, n, seed, first uint64, wide uint32) {
-	out := gpu.ViewAt[float64](dst, int(n)).Slice()
-	w := group(first/2+uint64(t.GlobalX()), seed)
-	radius := math.Sqrt(-2 * math.Log(float64(fraction(w[0], w[1])+1)*0x1p-53))
-	angle := float64(int64(fraction(w[2], w[3]))-1<<52) * 0x1p-52
-	store2(t, out, first, wide, [2]float64{radius * math.Cospi(angle), radius * math.Sinpi(angle)})
-}
-
-// store4 stores the numbers of a group that are in out.
-func store4[T uint32 | float32](t gpu.Thread, out []T, first uint64, wide uint32, v [4]T) {
-	at := 4*t.GlobalX() - int(first&3)
-	if wide != 0 && at+4 <= len(out) {
-		*(*[4]T)(out[at:]) = v
-		return
-	}
-	for i, x := range v {
-		if at+i >= 0 && at+i < len(out) {
-			out[at+i] = x
-		}
-	}
-}
-
-// store2 is like store4, for groups of two numbers.
-func store2(t gpu.Thread, out []float64, first uint64, wide uint32, v [2]float64) {
-	at := 2*t.GlobalX() - int(first&1)
-	if wide != 0 && at+2 <= len(out) {
-		*(*[2]float64)(out[at:]) = v
-		return
-	}
-	for i, x := range v {
-		if at+i >= 0 && at+i < len(out) {
-			out[at+i] = x
-		}
-	}
 }
