@@ -67,7 +67,7 @@ func (a Axis) usual() Axis {
 // which it writes.
 func Conv2D[T NetFloat](dst, src, filters Images[T], bias driver.MemoryOf[T], y, x Axis, again ...*driver.Launch) (*driver.Launch, error) {
 	c := convolution{dst: imagesOf("dst", dst), src: imagesOf("src", src), filters: imagesOf("filters", filters), bias: perFilter(bias, filters.Batch), y: y, x: x}
-	l, err := c.prepare(floatName[T](), typeOf[T]() == typeBF16, reused(again))
+	l, err := c.prepare(convType[T](), reused(again))
 	if err != nil {
 		return nil, opError("conv 2D", err)
 	}
@@ -77,7 +77,7 @@ func Conv2D[T NetFloat](dst, src, filters Images[T], bias driver.MemoryOf[T], y,
 // Conv1D is [Conv2D] for signals: all heights are 0 or 1.
 func Conv1D[T NetFloat](dst, src, filters Images[T], bias driver.MemoryOf[T], x Axis, again ...*driver.Launch) (*driver.Launch, error) {
 	c := convolution{dst: imagesOf("dst", dst), src: imagesOf("src", src), filters: imagesOf("filters", filters), bias: perFilter(bias, filters.Batch), x: x}
-	l, err := c.prepare1D(floatName[T](), typeOf[T]() == typeBF16, reused(again))
+	l, err := c.prepare1D(convType[T](), reused(again))
 	if err != nil {
 		return nil, opError("conv 1D", err)
 	}
@@ -128,28 +128,37 @@ type convolution struct {
 	y, x              Axis
 }
 
-func (c *convolution) prepare1D(element string, bf16 bool, again *driver.Launch) (*driver.Launch, error) {
+// convType returns the type of elements of a convolution.
+func convType[T NetFloat]() int32 {
+	switch typeOf[T]() {
+	case typeF32:
+		return conv.F32
+	case typeBF16:
+		return conv.BF16
+	}
+	return conv.F16
+}
+
+func (c *convolution) prepare1D(of int32, again *driver.Launch) (*driver.Launch, error) {
 	for _, p := range [3]*planes{&c.dst, &c.src, &c.filters} {
 		if p.err == nil && p.height != 1 {
 			return nil, invalid("%s has a height of %d; a signal has a Height of 0 or 1 and its length in Width", p.name, p.height)
 		}
 	}
-	return c.prepare(element, bf16, again)
+	return c.prepare(of, again)
 }
 
-func (c *convolution) prepare(element string, bf16 bool, again *driver.Launch) (*driver.Launch, error) {
+func (c *convolution) prepare(of int32, again *driver.Launch) (*driver.Launch, error) {
 	c.x, c.y = c.x.usual(), c.y.usual()
 	if err := c.check(); err != nil {
 		return nil, err
 	}
 	s := c.shape()
-	if bf16 {
-		s.BF16 = 1
-	}
-	kernel, cfg := kernelName{"conv_gemm_", element}, driver.LaunchConfig{Block: driver.D1(conv.Threads)}
+	s.Type = of
+	kernel, cfg := kernelName{"conv_gemm"}, driver.LaunchConfig{Block: driver.D1(conv.Threads)}
 	pixels := uint64(c.dst.height) * uint64(c.dst.width)
 	if c.direct() {
-		kernel[0] = "conv_direct_"
+		kernel[0] = "conv_direct"
 		threads := uint64(c.dst.batch) * uint64(c.dst.channels) * ((pixels + conv.Pixels - 1) / conv.Pixels)
 		cfg.Block = driver.D1(conv.DirectThreads)
 		cfg.Grid = driver.D1(int(max((threads+conv.DirectThreads-1)/conv.DirectThreads, 1)))

@@ -133,7 +133,7 @@ func (s *topKSearch) launches(work *Workspace) error {
 		return nil
 	}
 	cfg.Grid = driver.D1(int(rows))
-	return s.ops.launch(topkSource, c, kernelName{"topk_merge"}, &cfg,
-		out(&s.values.operand), out(&s.index.operand), in(&found), u64(k), u64(uint64(s.values.pitch)), u64(uint64(s.index.pitch)),
-		u32(uint32(parts)), u32(negative), u32(all), u32(flags))
+	return s.ops.launch(topkSource, c, kernelName{"topk"}, &cfg,
+		out(&s.values.operand), out(&s.index.operand), arg{}, u64(parts*k), u64(0), u64(k), u64(uint64(s.values.pitch)), u64(uint64(s.index.pitch)),
+		in(&found), u64(parts*k), u32(1), u32(negative), u32(all), u32(flags|topk.Merge))
 }

@@ -4,18 +4,21 @@ package conv
 import (
 	"math"
 
+	"github.com/purecuda/cuda/ptx/gpu"
 	"github.com/purecuda/cuda/ptx/num"
 )
 
 //go:generate go run github.com/purecuda/cuda/ptx/cmd/go2ptx -nobounds -module
 
 // Float lists the types of elements. The bits of uint16 are those of a float16 or, if the shape says so,
-// of a bfloat16. Both are computed in float32.
-type Float interface{ f32 | half }
+// of a bfloat16. Both are computed in float32. A kernel is for all types, with a loop for each size.
+type Float interface{ float32 | uint16 }
 
-type (
-	f32  = float32
-	half = uint16
+// The types of elements.
+const (
+	F16 = iota
+	BF16
+	F32
 )
 
 // Shape describes a convolution of src, which has Batch images of Groups*Channels planes, with
@@ -29,7 +32,7 @@ type Shape struct {
 	StrideY, StrideX          int32
 	PaddingY, PaddingX        int32
 	DilationY, DilationX      int32
-	BF16                      int32 // 1 if elements of 16 bits are bfloat16
+	Type                      int32 // of the elements
 }
 
 // products returns the number of products in a sum.
@@ -89,7 +92,7 @@ func (e *tap) meets(p *pixel, s *Shape) bool {
 
 // size returns the number of bytes of an element.
 func size[T Float]() int64 {
-	if _, ok := any(T(0)).(half); ok {
+	if _, ok := any(T(0)).(uint16); ok {
 		return 2
 	}
 	return 4
@@ -100,7 +103,7 @@ func toFloat32[T Float](s *Shape, v T) float32 {
 	case float32:
 		return v
 	case uint16:
-		if s.BF16 != 0 {
+		if s.Type == BF16 {
 			return math.Float32frombits(uint32(v) << 16)
 		}
 		return num.F16FromBits(v).Float32()
@@ -108,17 +111,24 @@ func toFloat32[T Float](s *Shape, v T) float32 {
 	return 0
 }
 
-func fromFloat32[T Float](s *Shape, v float32) T {
-	var x T
-	switch p := any(&x).(type) {
-	case *float32:
-		*p = v
-	case *uint16:
-		if s.BF16 != 0 {
-			*p = num.ToBF16(v).Bits()
-		} else {
-			*p = num.ToF16(v).Bits()
-		}
+// set sets element i of dst.
+func (s *Shape) set(dst uint64, i int32, v float32) {
+	switch s.Type {
+	case F32:
+		gpu.ViewAt[float32](dst, 1<<31).Set(int(i), v)
+	case BF16:
+		gpu.ViewAt[uint16](dst, 1<<31).Set(int(i), num.ToBF16(v).Bits())
+	default:
+		gpu.ViewAt[uint16](dst, 1<<31).Set(int(i), num.ToF16(v).Bits())
 	}
-	return x
+}
+
+func (s *Shape) biasOf(bias uint64, filter int32) float32 {
+	switch {
+	case bias == 0:
+		return 0
+	case s.Type == F32:
+		return gpu.ViewAt[float32](bias, 1<<31).At(int(filter))
+	}
+	return toFloat32(s, gpu.ViewAt[uint16](bias, 1<<31).At(int(filter)))
 }

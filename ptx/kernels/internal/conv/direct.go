@@ -12,8 +12,7 @@ const (
 // neighbouring threads read comes from the cache. The address of bias may be 0.
 //
 //gpu:kernel block=256 name=conv_direct
-//gpu:instance f32 half
-func Direct[T Float](t gpu.Thread, dst, src, filters, bias uint64, s Shape) {
+func Direct(t gpu.Thread, dst, src, filters, bias uint64, s Shape) {
 	quarter := (s.pixels() + Pixels - 1) / Pixels
 	planes := s.Groups * s.Filters
 	i := int32(t.GlobalX())
@@ -27,17 +26,34 @@ func Direct[T Float](t gpu.Thread, dst, src, filters, bias uint64, s Shape) {
 	group := quotient(filter, s.Filters)
 
 	var at [Pixels]pixel
-	var from [Pixels]uint64 // the addresses of the first elements under the filter
 	for j := range at {
 		p := first + int32(j)*quarter
 		at[j] = s.place(image, group, p)
-		from[j] = src + uint64(int64(at[j].from)*size[T]())
 		if p >= s.pixels() {
 			at[j].y = nowhere
 		}
 	}
-	w := gpu.ViewAt[T](filters, 1<<31).Slice()[filter*s.products():]
 	var sum [Pixels]float32
+	if s.Type == F32 {
+		sum = sums[float32](&s, src, filters, filter, &at)
+	} else {
+		sum = sums[uint16](&s, src, filters, filter, &at)
+	}
+	b := s.biasOf(bias, filter)
+	for j := range at {
+		if at[j].y != nowhere {
+			s.set(dst, (filter-group*s.Filters)*s.pixels()+at[j].to, sum[j]+b)
+		}
+	}
+}
+
+// sums returns the sums of a thread's pixels.
+func sums[T Float](s *Shape, src, filters uint64, filter int32, at *[Pixels]pixel) (sum [Pixels]float32) {
+	var from [Pixels]uint64 // the addresses of the first elements under the filter
+	for j := range at {
+		from[j] = src + uint64(int64(at[j].from)*size[T]())
+	}
+	w := gpu.ViewAt[T](filters, 1<<31).Slice()[filter*s.products():]
 	k := int32(0)
 	//gpu:unroll 1
 	for c := range s.Channels {
@@ -54,28 +70,15 @@ func Direct[T Float](t gpu.Thread, dst, src, filters, bias uint64, s Shape) {
 			e := (c*s.Height + y) * s.Width
 			//gpu:unroll 1
 			for q := int32(0); q < s.FilterWidth*s.DilationX; q += s.DilationX {
-				f := toFloat32(&s, w[k])
+				f := toFloat32(s, w[k])
 				for j := range x {
 					if uint32(x[j]+q) < uint32(s.Width) {
-						sum[j] += f * toFloat32(&s, gpu.ViewAt[T](from[j]+uint64(int64(e+q)*size[T]()), 1).At(0))
+						sum[j] += f * toFloat32(s, gpu.ViewAt[T](from[j]+uint64(int64(e+q)*size[T]()), 1).At(0))
 					}
 				}
 				k++
 			}
 		}
 	}
-	b := biasOf[T](&s, bias, filter)
-	out := gpu.ViewAt[T](dst, 1<<31).Slice()[(filter-group*s.Filters)*s.pixels():]
-	for j := range at {
-		if at[j].y != nowhere {
-			out[at[j].to] = fromFloat32[T](&s, sum[j]+b)
-		}
-	}
-}
-
-func biasOf[T Float](s *Shape, bias uint64, filter int32) float32 {
-	if bias == 0 {
-		return 0
-	}
-	return toFloat32(s, gpu.ViewAt[T](bias, 1<<31).At(int(filter)))
+	return sum
 }

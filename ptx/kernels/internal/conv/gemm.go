@@ -19,8 +19,7 @@ const (
 // bias may be 0.
 //
 //gpu:kernel block=128 minblocks=4 name=conv_gemm
-//gpu:instance f32 half
-func Gemm[T Float](t gpu.Thread, dst, src, filters, bias uint64, s Shape) {
+func Gemm(t gpu.Thread, dst, src, filters, bias uint64, s Shape) {
 	shared := gpu.Shared[[2 * buffer]float32](t)
 	taps := gpu.Shared[[2][depth]tap](t)
 	// The tiles with the same pixels follow each other, so that they find them in the cache.
@@ -33,51 +32,19 @@ func Gemm[T Float](t gpu.Thread, dst, src, filters, bias uint64, s Shape) {
 	firstPixel := (tile - group*columns) * TilePixels
 
 	tid := int32(t.ThreadX())
-	x := columnOf[T](&s, src, group, firstPixel+tid)
-	w := rowOf[T](&s, filters, group, firstFilter+tid/2, tid%2*4)
-
 	// A warp computes 32 planes by 64 pixels, with 4 by 8 threads.
 	tr := tid/64*16 + tid%32/8*4
 	tc := tid/32%2*32 + tid%8*4
 	var sum [8][8]float32
-	if tid < depth {
-		taps[0][tid] = s.tap(tid)
-	}
-	t.Sync()
-	// While the products of one slab are added, the next one is loaded, and the taps after that are computed.
-	// The first iteration only loads.
-	now := int32(0)
-	for k := int32(-depth); k < s.products(); k += depth {
-		x.load(&s, &taps[now])
-		w.load()
-		now ^= 1
-		i, j := now*buffer+tr, now*buffer+depth*width+tc
-		//gpu:unroll 1
-		for p := max(0, -k); p < depth; p++ { // k is -depth at first
-			a, b := shared[i:], shared[j:]
-			a0, a1 := *(*[4]float32)(a), *(*[4]float32)(a[32:])
-			b0, b1 := *(*[4]float32)(b), *(*[4]float32)(b[64:])
-			i, j = i+width, j+TilePixels
-			for i := range 4 {
-				for j := range 4 {
-					sum[i][j] += a0[i] * b0[j]
-					sum[i][j+4] += a0[i] * b1[j]
-					sum[i+4][j] += a1[i] * b0[j]
-					sum[i+4][j+4] += a1[i] * b1[j]
-				}
-			}
-		}
-		x.store(&s, shared[(now^1)*buffer+depth*width+tid:])
-		w.store(&s, shared[(now^1)*buffer+tid%2*4*width+tid/2:])
-		if tid < depth {
-			taps[now][tid] = s.tap(k + 2*depth + tid)
-		}
-		t.Sync()
+	var x pixel
+	if s.Type == F32 {
+		x = products[float32](t, &s, shared, taps, src, filters, group, firstPixel, firstFilter, tr, tc, &sum)
+	} else {
+		x = products[uint16](t, &s, shared, taps, src, filters, group, firstPixel, firstFilter, tr, tc, &sum)
 	}
 
 	// The sums go through shared memory, 16 planes at a time, so that neighbouring threads store
 	// neighbouring pixels.
-	out := gpu.ViewAt[T](dst, 1<<31).Slice()
 	mine := shared[tr/4*2*TilePixels+tc:]
 	stage := func(i int) {
 		for j := range 2 {
@@ -102,12 +69,54 @@ func Gemm[T Float](t gpu.Thread, dst, src, filters, bias uint64, s Shape) {
 		for r := range int32(16) {
 			filter := firstFilter + r>>1*4 + r&1*32 + int32(i)
 			if filter < s.Filters && x.y != nowhere {
-				v := shared[r*TilePixels+tid] + biasOf[T](&s, bias, group*s.Filters+filter)
-				out[x.to+filter*s.pixels()] = fromFloat32[T](&s, v)
+				v := shared[r*TilePixels+tid] + s.biasOf(bias, group*s.Filters+filter)
+				s.set(dst, x.to+filter*s.pixels(), v)
 			}
 		}
 		t.Sync()
 	}
+}
+
+// products adds the products of a tile, and returns the pixel of the thread.
+func products[T Float](t gpu.Thread, s *Shape, shared *[2 * buffer]float32, taps *[2][depth]tap, src, filters uint64, group, firstPixel, firstFilter, tr, tc int32, sum *[8][8]float32) pixel {
+	tid := int32(t.ThreadX())
+	x := columnOf[T](s, src, group, firstPixel+tid)
+	w := rowOf[T](s, filters, group, firstFilter+tid/2, tid%2*4)
+	if tid < depth {
+		taps[0][tid] = s.tap(tid)
+	}
+	t.Sync()
+	// While the products of one slab are added, the next one is loaded, and the taps after that are computed.
+	// The first iteration only loads.
+	now := int32(0)
+	for k := int32(-depth); k < s.products(); k += depth {
+		x.load(s, &taps[now])
+		w.load()
+		now ^= 1
+		i, j := now*buffer+tr, now*buffer+depth*width+tc
+		//gpu:unroll 1
+		for p := max(0, -k); p < depth; p++ { // k is -depth at first
+			a, b := shared[i:], shared[j:]
+			a0, a1 := *(*[4]float32)(a), *(*[4]float32)(a[32:])
+			b0, b1 := *(*[4]float32)(b), *(*[4]float32)(b[64:])
+			i, j = i+width, j+TilePixels
+			for i := range 4 {
+				for j := range 4 {
+					sum[i][j] += a0[i] * b0[j]
+					sum[i][j+4] += a0[i] * b1[j]
+					sum[i+4][j] += a1[i] * b0[j]
+					sum[i+4][j+4] += a1[i] * b1[j]
+				}
+			}
+		}
+		x.store(s, shared[(now^1)*buffer+depth*width+tid:])
+		w.store(s, shared[(now^1)*buffer+tid%2*4*width+tid/2:])
+		if tid < depth {
+			taps[now][tid] = s.tap(k + 2*depth + tid)
+		}
+		t.Sync()
+	}
+	return x.pixel
 }
 
 // column loads what a filter covers at one pixel.

@@ -38,8 +38,9 @@ const seed = 0x299f31d0a4093822
 
 // kernel names a kernel whose groups have the given size.
 type kernel struct {
-	name string
-	size int
+	name         string
+	size         int
+	distribution uint32
 }
 
 // run returns n numbers of the stream from a first one on, computed skip elements after the start of
@@ -53,18 +54,18 @@ func run[T any](k *kit.Kit, f kernel, n int, first uint64, skip int) []T {
 	}
 	groups := (n + int(first%uint64(f.size)) + f.size - 1) / f.size
 	cfg := driver.LaunchConfig{Grid: driver.D1(max((groups+Threads-1)/Threads, 1)), Block: driver.D1(Threads)}
-	k.Run(f.name, cfg, driver.Out(out), uint64(n), uint64(seed), first, wide)
+	k.Run(f.name, cfg, driver.Out(out), uint64(n), uint64(seed), first, wide, f.distribution)
 	return kit.Host(k, out)
 }
 
 // The same numbers of a stream must result from every launch that computes them.
 func TestNumbersDependOnTheirPlaceOnly(t *testing.T) {
 	k := kit.New(t, Module)
-	checkPlaces[uint32](t, k, kernel{"random_u32", 4})
-	checkPlaces[float32](t, k, kernel{"uniform_f32", 4})
-	checkPlaces[float64](t, k, kernel{"uniform_f64", 2})
-	checkPlaces[float32](t, k, kernel{"normal_f32", 4})
-	checkPlaces[float64](t, k, kernel{"normal_f64", 2})
+	checkPlaces[uint32](t, k, kernel{"random_b32", 4, Bits})
+	checkPlaces[float32](t, k, kernel{"random_b32", 4, Uniform})
+	checkPlaces[float64](t, k, kernel{"random_b64", 2, Uniform})
+	checkPlaces[float32](t, k, kernel{"random_b32", 4, Normal})
+	checkPlaces[float64](t, k, kernel{"random_b64", 2, Normal})
 }
 
 func checkPlaces[T comparable](t *testing.T, k *kit.Kit, f kernel) {
@@ -87,7 +88,7 @@ func checkPlaces[T comparable](t *testing.T, k *kit.Kit, f kernel) {
 
 func TestBits(t *testing.T) {
 	k := kit.New(t, Module)
-	for i, v := range run[uint32](k, kernel{"random_u32", 4}, 100, 1<<34-8, 0) {
+	for i, v := range run[uint32](k, kernel{"random_b32", 4, Bits}, 100, 1<<34-8, 0) {
 		if want := philox([4]uint32{uint32(1<<32 - 2 + i/4), uint32((1<<32 - 2 + i/4) >> 32)}, seed&math.MaxUint32, seed>>32)[i%4]; v != want {
 			t.Fatalf("word %d is %#x, want %#x", i, v, want)
 		}
@@ -96,16 +97,16 @@ func TestBits(t *testing.T) {
 
 func TestUniform(t *testing.T) {
 	k := kit.New(t, Module)
-	words := run[uint32](k, kernel{"random_u32", 4}, 40000, 0, 0)
+	words := run[uint32](k, kernel{"random_b32", 4, Bits}, 40000, 0, 0)
 	var all []float64
-	for i, v := range run[float32](k, kernel{"uniform_f32", 4}, len(words), 0, 0) {
+	for i, v := range run[float32](k, kernel{"random_b32", 4, Uniform}, len(words), 0, 0) {
 		if want := float32(words[i]>>8) / (1 << 24); v != want {
 			t.Fatalf("number %d is %v, want %v", i, v, want)
 		}
 		all = append(all, float64(v))
 	}
 	checkMoments(t, all, 0.5, 1.0/12, 0, 1.0/80)
-	all = run[float64](k, kernel{"uniform_f64", 2}, len(words)/2, 0, 0)
+	all = run[float64](k, kernel{"random_b64", 2, Uniform}, len(words)/2, 0, 0)
 	for i, v := range all {
 		if want := float64(uint64(words[2*i])<<21^uint64(words[2*i+1])>>11) / (1 << 53); v != want {
 			t.Fatalf("number %d is %v, want %v", i, v, want)
@@ -116,16 +117,16 @@ func TestUniform(t *testing.T) {
 
 func TestNormal(t *testing.T) {
 	k := kit.New(t, Module)
-	words := run[uint32](k, kernel{"random_u32", 4}, 40000, 0, 0)
+	words := run[uint32](k, kernel{"random_b32", 4, Bits}, 40000, 0, 0)
 	var all []float64
-	for i, v := range run[float32](k, kernel{"normal_f32", 4}, len(words), 0, 0) {
+	for i, v := range run[float32](k, kernel{"random_b32", 4, Normal}, len(words), 0, 0) {
 		u := (float64(words[i&^1]) + 1) / (1 << 32)
 		angle := math.Pi * float64(int32(words[i|1])) / (1 << 31)
 		checkNormal(t, i, float64(v), u, angle, 1e-5)
 		all = append(all, float64(v))
 	}
 	checkMoments(t, all, 0, 1, 0, 3)
-	all = run[float64](k, kernel{"normal_f64", 2}, len(words)/2, 0, 0)
+	all = run[float64](k, kernel{"random_b64", 2, Normal}, len(words)/2, 0, 0)
 	for i, v := range all {
 		w := words[2*(i&^1):]
 		u := float64(uint64(w[0])<<21^uint64(w[1])>>11+1) / (1 << 53)

@@ -20,6 +20,7 @@ func Limit(k int) int { return max(512, 2*k) }
 const (
 	Half = 1 << iota // elements have 2 bytes instead of 4
 	Wide             // rows and parts begin at multiples of 16 bytes
+	Merge            // the elements are candidates of all parts of a row, without gaps, at work
 )
 
 // A candidate contains an element in its high half, in a form whose unsigned order is that of the
@@ -28,7 +29,7 @@ const (
 
 // Rows writes the k largest elements of each row and their columns, in descending order. If a row has
 // several parts of the given length, a block writes the largest candidates of its part to work instead,
-// for Merge. negative and all are like those of a sort: see package radix.
+// for a launch with Merge. negative and all are like those of a sort: see package radix.
 //
 //gpu:kernel block=256 minblocks=4 name=topk
 func Rows(t gpu.Thread, values, index, src, cols, pitch, k, valuesPitch, indexPitch, work, length uint64, parts, negative, all, flags uint32) {
@@ -43,36 +44,10 @@ func Rows(t gpu.Thread, values, index, src, cols, pitch, k, valuesPitch, indexPi
 	x := src + uint64(row*int(pitch))<<o.log()
 	b := newBlock(t, int(k))
 	for at := begin; at < end; at += chunk {
-		tid := t.ThreadX()
-		whole := flags&Wide != 0 && at+chunk <= end
-		var keys [each]uint32
-		if whole {
-			first := at + 4*tid
-			if o.half {
-				loadWhole(gpu.ViewAt[uint16](x, n).Slice()[first:], &keys)
-			} else {
-				loadWhole(gpu.ViewAt[uint32](x, n).Slice()[first:], &keys)
-			}
+		if flags&Merge != 0 {
+			b.addFrom(t, gpu.ViewAt[uint64](work, (row+1)*n).Slice()[row*n:], at, end)
 		} else {
-			if o.half {
-				loadSome(gpu.ViewAt[uint16](x, end).Slice(), at+tid, &keys)
-			} else {
-				loadSome(gpu.ViewAt[uint32](x, end).Slice(), at+tid, &keys)
-			}
-		}
-		for i := range keys {
-			keys[i] = o.flip(keys[i])
-		}
-		if gpu.Any(t, most(&keys) >= uint32(b.least>>32)) {
-			//gpu:unroll 1
-			for i := range each {
-				column := at + i*Threads + tid
-				if whole {
-					column = at + 4*tid + i/4*4*Threads + i%4
-				}
-				b.add(t, candidateOf(keys[0], column), column < end)
-				dropFirst(&keys)
-			}
+			b.addElements(t, o, x, at, end, flags)
 		}
 		b.shrink(t)
 	}
@@ -86,6 +61,41 @@ func Rows(t gpu.Thread, values, index, src, cols, pitch, k, valuesPitch, indexPi
 		return
 	}
 	write(t, &b, o, values, index, row, int(valuesPitch), int(indexPitch))
+}
+
+// addElements adds the elements of a row from at on, but not more than end.
+func (b *block) addElements(t gpu.Thread, o order, x uint64, at, end int, flags uint32) {
+	tid := t.ThreadX()
+	whole := flags&Wide != 0 && at+chunk <= end
+	var keys [each]uint32
+	if whole {
+		first := at + 4*tid
+		if o.half {
+			loadWhole(gpu.ViewAt[uint16](x, end).Slice()[first:], &keys)
+		} else {
+			loadWhole(gpu.ViewAt[uint32](x, end).Slice()[first:], &keys)
+		}
+	} else {
+		if o.half {
+			loadSome(gpu.ViewAt[uint16](x, end).Slice(), at+tid, &keys)
+		} else {
+			loadSome(gpu.ViewAt[uint32](x, end).Slice(), at+tid, &keys)
+		}
+	}
+	for i := range keys {
+		keys[i] = o.flip(keys[i])
+	}
+	if gpu.Any(t, most(&keys) >= uint32(b.least>>32)) {
+		//gpu:unroll 1
+		for i := range each {
+			column := at + i*Threads + tid
+			if whole {
+				column = at + 4*tid + i/4*4*Threads + i%4
+			}
+			b.add(t, candidateOf(keys[0], column), column < end)
+			dropFirst(&keys)
+		}
+	}
 }
 
 // loadWhole loads four elements at the beginning of x, and four that are 4*Threads elements further.
@@ -126,21 +136,6 @@ func dropFirst[T uint32 | uint64](x *[each]T) {
 	for i := range each - 1 {
 		x[i] = x[i+1]
 	}
-}
-
-// Merge is like Rows, for the candidates of all parts of a row.
-//
-//gpu:kernel block=256 minblocks=4 name=topk_merge
-func Merge(t gpu.Thread, values, index, work, k, valuesPitch, indexPitch uint64, parts, negative, all, flags uint32) {
-	row, n := t.BlockX(), int(parts)*int(k)
-	x := gpu.ViewAt[uint64](work, (row+1)*n).Slice()[row*n:]
-	b := newBlock(t, int(k))
-	for at := 0; at < n; at += chunk {
-		b.addFrom(t, x, at, n)
-		b.shrink(t)
-	}
-	b.sort(t)
-	write(t, &b, order{negative, all, flags&Half != 0}, values, index, row, int(valuesPitch), int(indexPitch))
 }
 
 // write writes the results of a row.
