@@ -1,6 +1,8 @@
 package kernels
 
 import (
+	"math/bits"
+
 	"github.com/purecuda/cuda/driver"
 	kinds "github.com/purecuda/cuda/ptx/kernels/internal/cast"
 )
@@ -27,7 +29,7 @@ func Cast[D, S Element](dst driver.MemoryOf[D], src driver.MemoryOf[S], again ..
 	args := [5]arg{out(&to), in(&from), u64(to.n), u32(c.to), u32(c.from)}
 	count := len(args)
 	if c.copies {
-		count = 3
+		count = 4
 	}
 	l, err := m.elementwise(to.n, c.each, args[:count]...)
 	if err != nil {
@@ -36,7 +38,7 @@ func Cast[D, S Element](dst driver.MemoryOf[D], src driver.MemoryOf[S], again ..
 	return l, nil
 }
 
-// conversion describes the kernel of a cast. Unless it copies, its last arguments select the types.
+// conversion describes the kernel of a cast. Its last arguments select the types or, if it copies, the size.
 type conversion struct {
 	kernel   kernelName
 	each     uint64
@@ -54,7 +56,7 @@ var kindOf = [...]uint32{
 func castOf[D, S Element]() conversion {
 	d, s := typeOf[D](), typeOf[S]()
 	if d == s || !isFloat[S]() && !isFloat[D]() && sizeOf[S]() == sizeOf[D]() {
-		return conversion{kernel: kernelName{"copy_", bitsName[D]()}, each: pack(sizeOf[D]()), copies: true}
+		return conversion{kernel: kernelName{"copy"}, each: pack(sizeOf[D]()), copies: true, to: uint32(bits.TrailingZeros(uint(sizeOf[D]())))}
 	}
 	class := "int"
 	switch s {

@@ -55,24 +55,20 @@ func from_f64(t gpu.Thread, dst, src, n uint64, to, from uint32) {
 	})
 }
 
-// The names of types in the names of kernels.
-type (
-	b8  = uint8
-	b16 = uint16
-	b32 = uint32
-	b64 = uint64
-)
-
-// copy is for types of the same size whose conversion keeps the bits.
+// same copies elements of 1 << log bytes. It is for types of the same size whose conversion keeps the bits.
 //
 //gpu:kernel block=256 name=copy
-//gpu:instance b8 b16 b32 b64
-func same[B pack.Bits](t gpu.Thread, dst, src, n uint64) {
-	count := pack.Full[B]()
-	pack.Each[B](t, dst, n, count, func(p pack.Part) {
-		var x pack.Elements[B]
-		pack.Load(p, src, count, &x)
-		pack.Store(p, dst, count, &x)
+func same(t gpu.Thread, dst, src, n uint64, log uint32) {
+	pack.EachWords(t, dst, n, log, func(p pack.Part) {
+		to, from := dst+uint64(p.First<<log), src+uint64(p.First<<log)
+		if p.Complete {
+			pack.StoreUnit(to, 16, pack.LoadAny(from, log))
+			return
+		}
+		for k := p.Low; k < p.High; k++ {
+			pack.Rolled()
+			pack.StoreUnit(to+uint64(k<<log), 1<<log, pack.LoadUnit(from+uint64(k<<log), 1<<log))
+		}
 	})
 }
 

@@ -63,6 +63,45 @@ func EachOf(t gpu.Thread, dst, n uint64, each int, log uint32, do func(Part)) {
 	eachPack(t, dst, n, uint32(bits.TrailingZeros32(uint32(each))), log, do)
 }
 
+// EachWords is EachOf for packs of 16 bytes.
+func EachWords(t gpu.Thread, dst, n uint64, log uint32, do func(Part)) {
+	eachPack(t, dst, n, 4-log, log, do)
+}
+
+// LoadAny returns the 16 bytes at an address, which is a multiple of 1 << log.
+func LoadAny(at uint64, log uint32) (w Words) {
+	switch {
+	case at&15 == 0:
+		return *words(at)
+	case log == 0:
+		var x Elements[uint8]
+		loadEach(at, 16, &x)
+		for k := range 16 {
+			w[k/4] |= uint32(x[k]) << (k % 4 * 8)
+		}
+	case log == 1:
+		var x Elements[uint16]
+		loadEach(at, 8, &x)
+		for k := range 8 {
+			w[k/2] |= uint32(x[k]) << (k % 2 * 16)
+		}
+	default:
+		var x Elements[uint32]
+		loadEach(at, 4, &x)
+		for k := range w {
+			w[k] = x[k]
+		}
+	}
+	return w
+}
+
+func loadEach[B Bits](at uint64, each int, x *Elements[B]) {
+	v := gpu.ViewAt[B](at, each)
+	for k := range each {
+		x[k] = v.At(k)
+	}
+}
+
 // eachPack is EachOf for packs of 1 << count elements.
 func eachPack(t gpu.Thread, dst, n uint64, count, log uint32, do func(Part)) {
 	if n == 0 {

@@ -18,9 +18,9 @@ func Limit(k int) int { return max(512, 2*k) }
 
 // The bits of the flags of the kernels.
 const (
-	Half = 1 << iota // elements have 2 bytes instead of 4
-	Wide             // rows and parts begin at multiples of 16 bytes
-	Merge            // the elements are candidates of all parts of a row, without gaps, at work
+	Half  = 1 << iota // elements have 2 bytes instead of 4
+	Wide              // rows and parts begin at multiples of 16 bytes
+	Merge             // the elements are candidates of all parts of a row, without gaps, at work
 )
 
 // A candidate contains an element in its high half, in a form whose unsigned order is that of the
