@@ -59,15 +59,24 @@ func from_f64(t gpu.Thread, dst, src, n uint64, to, from uint32) {
 //
 //gpu:kernel block=256 name=copy
 func same(t gpu.Thread, dst, src, n uint64, log uint32) {
-	pack.EachWords(t, dst, n, log, func(p pack.Part) {
-		to, from := dst+uint64(p.First<<log), src+uint64(p.First<<log)
+	pack.Each[uint8](t, dst, n<<log, 16, func(p pack.Part) {
+		to, from := dst+uint64(p.First), src+uint64(p.First)
 		if p.Complete {
 			pack.StoreUnit(to, 16, pack.LoadAny(from, log))
 			return
 		}
-		for k := p.Low; k < p.High; k++ {
+		for k := p.Low; k < p.High; k += 1 << log {
 			pack.Rolled()
-			pack.StoreUnit(to+uint64(k<<log), 1<<log, pack.LoadUnit(from+uint64(k<<log), 1<<log))
+			switch to, from := to+uint64(k), from+uint64(k); log {
+			case 0:
+				*pack.Element[uint8](to) = *pack.Element[uint8](from)
+			case 1:
+				*pack.Element[uint16](to) = *pack.Element[uint16](from)
+			case 2:
+				*pack.Element[uint32](to) = *pack.Element[uint32](from)
+			default:
+				*pack.Element[uint64](to) = *pack.Element[uint64](from)
+			}
 		}
 	})
 }

@@ -63,11 +63,6 @@ func EachOf(t gpu.Thread, dst, n uint64, each int, log uint32, do func(Part)) {
 	eachPack(t, dst, n, uint32(bits.TrailingZeros32(uint32(each))), log, do)
 }
 
-// EachWords is EachOf for packs of 16 bytes.
-func EachWords(t gpu.Thread, dst, n uint64, log uint32, do func(Part)) {
-	eachPack(t, dst, n, 4-log, log, do)
-}
-
 // LoadAny returns the 16 bytes at an address, which is a multiple of 1 << log.
 func LoadAny(at uint64, log uint32) (w Words) {
 	switch {
