@@ -93,7 +93,8 @@ func countRest(tid int, table *[rows * ByteThreads]uint32, column uint32, x []ui
 
 // count increments the counter of the byte in the low bits of w.
 func count(table *[rows * ByteThreads]uint32, column, w uint32) {
-	table[w<<5&(0xfc<<5)|column] += 1 << (w << 3 & 0x18)
+	const andOr = 0xea // the truth table of a&b|c
+	table[gpu.Lop3(w<<5, 0xfc<<5, column, andOr)] += 1 << (w << 3 & 0x18)
 }
 
 // flush adds the counters of half of the threads for four bins to sums, and sets them to 0.

@@ -193,12 +193,15 @@ const (
 	two23Bits = 0x4b000000
 )
 
+// andOr is the truth table of a&b|c.
+const andOr = 0xea
+
 // dot4 adds the products of four integers of 4 bits with x. They are at bits 0, 4, 8 and 12 of w.
 func dot4(sum float32, w uint32, x [4]float32, bits uint32) float32 {
-	sum += (math.Float32frombits(w&0xf|bits) - (two23 + 8)) * x[0]
-	sum += (math.Float32frombits(w&0xf0|bits) - (two23 + 8<<4)) * x[1]
-	sum += (math.Float32frombits(w&0xf00|bits) - (two23 + 8<<8)) * x[2]
-	return sum + (math.Float32frombits(w&0xf000|bits)-(two23+8<<12))*x[3]
+	sum += (math.Float32frombits(gpu.Lop3(w, 0xf, bits, andOr)) - (two23 + 8)) * x[0]
+	sum += (math.Float32frombits(gpu.Lop3(w, 0xf0, bits, andOr)) - (two23 + 8<<4)) * x[1]
+	sum += (math.Float32frombits(gpu.Lop3(w, 0xf00, bits, andOr)) - (two23 + 8<<8)) * x[2]
+	return sum + (math.Float32frombits(gpu.Lop3(w, 0xf000, bits, andOr))-(two23+8<<12))*x[3]
 }
 
 // dot8 adds the products of four integers of 8 bits, plus 128, with x.

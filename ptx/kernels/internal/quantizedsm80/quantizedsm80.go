@@ -192,6 +192,9 @@ func copyWeights(to, from *[4]uint32, ok bool) {
 	gpu.PTX("{ .reg .b64 a; cvta.to.global.u64 a, %1; cp.async.cg.shared.global.L2::256B [%0], [a], 16, %2; }", gpu.SharedAddr(to), gpu.Addr(from), gpu.In(size))
 }
 
+// andOr is the truth table of a&b|c.
+const andOr = 0xea
+
 // pairs returns the elements 0 and 4, 1 and 5, 2 and 6, 3 and 7 of a word, minus 8. zero is 0.
 func pairs[T Float](w, zero uint32) (p [4]uint32) {
 	if isBF16[T]() {
@@ -211,8 +214,8 @@ func pairs[T Float](w, zero uint32) (p [4]uint32) {
 	gpu.PurePTX("mov.b32 %0, 0x2c002c00;", gpu.Out(&sixteenth))
 	gpu.PurePTX("mov.b32 %0, 0xd480d480;", gpu.Out(&minus72))
 	for i := range 2 {
-		gpu.PurePTX("add.rn.f16x2 %0, %1, %2;", gpu.Out(&p[2*i]), gpu.In(w>>(8*i)&0x000f000f|(zero|0x64006400)), gpu.In(minus1032))
-		gpu.PurePTX("fma.rn.f16x2 %0, %1, %2, %3;", gpu.Out(&p[2*i+1]), gpu.In(w>>(8*i)&0x00f000f0|(zero|0x64006400)), gpu.In(sixteenth), gpu.In(minus72))
+		gpu.PurePTX("add.rn.f16x2 %0, %1, %2;", gpu.Out(&p[2*i]), gpu.In(gpu.Lop3(w>>(8*i), 0x000f000f, zero|0x64006400, andOr)), gpu.In(minus1032))
+		gpu.PurePTX("fma.rn.f16x2 %0, %1, %2, %3;", gpu.Out(&p[2*i+1]), gpu.In(gpu.Lop3(w>>(8*i), 0x00f000f0, zero|0x64006400, andOr)), gpu.In(sixteenth), gpu.In(minus72))
 	}
 	return p
 }

@@ -44,11 +44,19 @@ type (
 // and all are 0. For signed numbers, all is the sign bit. For floating-point numbers, negative also
 // contains the other bits, which are inverted if the sign bit is set. If the bits of all are
 // inverted, the order is descending.
-func flip[K Key](k, negative, all K) K { return k ^ sign(k)&negative ^ all }
+func flip[K Key](k, negative, all K) K { return flipNegative(k, negative) ^ all }
 
 // flipBack is the inverse of flip.
 func flipBack[K Key](k, negative, all K) K {
-	k ^= all
+	return flipNegative(k^all, negative)
+}
+
+// flipNegative inverts bits of k if the sign bit is set.
+func flipNegative[K Key](k, negative K) K {
+	if v, narrow := any(k).(uint32); narrow {
+		const table = 0x78 // of a ^ b&c
+		return K(gpu.Lop3(v, uint32(sign(k)), uint32(negative), table))
+	}
 	return k ^ sign(k)&negative
 }
 

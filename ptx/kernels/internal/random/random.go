@@ -21,7 +21,8 @@ func philox(c [4]uint32, key0, key1 uint32) [4]uint32 {
 	for range 10 {
 		high0, low0 := gobits.Mul32(0xD2511F53, c[0])
 		high1, low1 := gobits.Mul32(0xCD9E8D57, c[2])
-		c = [4]uint32{high1 ^ c[1] ^ key0, low1, high0 ^ c[3] ^ key1, low0}
+		const xor = 0x96 // the truth table of a^b^c
+		c = [4]uint32{gpu.Lop3(high1, c[1], key0, xor), low1, gpu.Lop3(high0, c[3], key1, xor), low0}
 		key0 += 0x9E3779B9
 		key1 += 0xBB67AE85
 	}

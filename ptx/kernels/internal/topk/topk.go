@@ -169,10 +169,15 @@ func (o order) log() int {
 	return 2
 }
 
-func (o order) flip(k uint32) uint32 { return k ^ uint32(int32(k)>>31)&o.negative ^ o.all }
+func (o order) flip(k uint32) uint32 { return o.flipNegative(k) ^ o.all }
 
 // flipBack is the inverse of flip.
 func (o order) flipBack(k uint32) uint32 {
-	k ^= o.all
-	return k ^ uint32(int32(k)>>31)&o.negative
+	return o.flipNegative(k ^ o.all)
+}
+
+// flipNegative inverts bits of k if the sign bit is set.
+func (o order) flipNegative(k uint32) uint32 {
+	const table = 0x78 // of a ^ b&c
+	return gpu.Lop3(k, uint32(int32(k)>>31), o.negative, table)
 }
