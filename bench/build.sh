@@ -4,7 +4,10 @@
 # C and cgo need a compiler for the target: gcc on a machine like it, or one that
 # CC names. Where there is none they are left out, and said so. LAYOUTS=6 also builds
 # gobench.1 to gobench.6, the same program with its functions in six other orders.
+# TRIMPATH= keeps the paths of this machine in the programs, for tests: what other
+# commands have compiled is then not compiled again.
 set -eu
+trim=${TRIMPATH--trimpath}
 bench=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$1"
 to=$(cd "$1" && pwd)
@@ -15,11 +18,11 @@ cd "$bench"
 programs="compare servebench"
 [ "${2:-}" = serve ] || programs="$programs gobench launchbench puregobench"
 for p in $programs; do
-	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o "$to/$p" "./cmd/$p"
+	CGO_ENABLED=0 go build $trim -ldflags "-s -w" -o "$to/$p" "./cmd/$p"
 done
 i=0
 while [ $((i += 1)) -le "${LAYOUTS:-0}" ]; do
-	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -randlayout=$i" -o "$to/gobench.$i" ./cmd/gobench
+	CGO_ENABLED=0 go build $trim -ldflags "-s -w -randlayout=$i" -o "$to/gobench.$i" ./cmd/gobench
 done
 
 target=$(go env GOOS)/$(go env GOARCH)
@@ -35,7 +38,7 @@ mkdir -p "$to/nothing" "$to/later"
 "$cc" $flags -shared -fPIC -Wl,-soname,libcuda.so.1 -o "$to/nothing/libcuda.so.1" c/nothing.c -ldl
 "$cc" $flags -shared -fPIC -Wl,-soname,libcuda.so.1 -o "$to/later/libcuda.so.1" c/later.c -ldl
 [ "${2:-}" != serve ] || exit 0
-CGO_ENABLED=1 go build -trimpath -ldflags "-s -w" -o "$to/cgobench" ./cmd/cgobench
+CGO_ENABLED=1 go build $trim -ldflags "-s -w" -o "$to/cgobench" ./cmd/cgobench
 
 # The names that the C program looks up are the ones the library binds.
 sed 's/.*/"&",/' ../driver/cu/testdata/functions-13.0.txt >"$work/names.inc"
