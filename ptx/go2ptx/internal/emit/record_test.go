@@ -87,6 +87,23 @@ func TestRecordedValues(t *testing.T) {
 	}
 }
 
+// A value that follows a constant is stored alone.
+func TestRecordedValueAfterAConstant(t *testing.T) {
+	m := &ir.Module{}
+	b := irtest.Kernel(m, "k", ir.MPtr)
+	v := b.Load(ir.M64, b.Param(0), 0)
+	b.Check("low", b.Cmp(ir.SLt, v, b.I64(5)), v, b.I64(7), b.Op(ir.OpAdd, ir.TI64, v, b.I64(1)))
+	b.B.Ret()
+	src := text(t, m, emit.Options{})
+	gputest.Each(t, func(t *testing.T, ctx *driver.Context) {
+		_, err := launch(ctx, src, 1, []uint64{9})
+		var fault *driver.KernelFault
+		if want := [3]int64{9, 7, 10}; !errors.As(err, &fault) || fault.Values != want {
+			t.Errorf("%v (%+v), want %v\n%s", err, fault, want, src)
+		}
+	})
+}
+
 // The failure path of merged checks in a loop selects between few values. If there are more, the checks have
 // several paths, and the first one that fails is recorded.
 func TestRecordedValuesOfManyChecks(t *testing.T) {

@@ -76,6 +76,55 @@ func TestPartialUnrolling(t *testing.T) {
 	}
 }
 
+// A check whose bound changes in the loop must stay in each copy of the body.
+func TestChecksOfChangingBoundsStayInUnrolledLoops(t *testing.T) {
+	loop := func(m *ir.Module) *ir.Func {
+		b := irtest.Kernel(m, "k", ir.MPtr, ir.M64)
+		p, n := b.Param(0), b.Param(1)
+		head, body, end := b.Block(), b.Block(), b.Block()
+		b.B.Jump(head)
+		b.Set(head)
+		i := b.Phi(head, ir.TI64)
+		b.B.If(b.Cmp(ir.SLt, i, n), body, end)
+		b.Set(body)
+		q := b.Index(p, i, 8)
+		bound := b.Load(ir.M64, q, 0)
+		b.Check("index", b.Cmp(ir.SLt, i, bound), i, bound)
+		b.Store(ir.M64, q, 8*20, i)
+		b.B.Jump(head)
+		i.Args = []*ir.Value{b.I64(0), b.Op(ir.OpAdd, ir.TI64, i, b.I64(1))}
+		b.Set(end)
+		b.B.Ret()
+		return b.F
+	}
+	plain, m := &ir.Module{}, &ir.Module{}
+	want, f := loop(plain), loop(m)
+	if _, err := opt.Run(f, opt.Options{Verify: true}); err != nil {
+		t.Fatal(err)
+	}
+	if len(f.Unrolled) != 1 {
+		t.Errorf("unrolled %v\n%s", f.Unrolled, f)
+	}
+	for bad := range 12 {
+		fails := func(m *ir.Module, f *ir.Func) string {
+			x := irtest.New(m)
+			p := x.Alloc(8 * 40)
+			for i := range int64(12) {
+				bound := uint64(100)
+				if i == int64(bad) {
+					bound = uint64(i)
+				}
+				binary.LittleEndian.PutUint64(x.Memory[p+8*i:], bound)
+			}
+			_, err := x.Call(f, []int64{p, 11})
+			return fmt.Sprint(err)
+		}
+		if a, b := fails(plain, want), fails(m, f); a != b || (bad < 11) != (a != "<nil>") {
+			t.Errorf("bound %d: %s, want %s\n%s", bad, b, a, f)
+		}
+	}
+}
+
 func iterations(t *testing.T, m *ir.Module, f *ir.Func, start, n int64) string {
 	t.Helper()
 	x := irtest.New(m)
