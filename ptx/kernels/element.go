@@ -88,18 +88,6 @@ func bitsName[T any]() string {
 	return "b64"
 }
 
-func unsignedName[T Element]() string {
-	switch sizeOf[T]() {
-	case 1:
-		return "u8"
-	case 2:
-		return "u16"
-	case 4:
-		return "u32"
-	}
-	return "u64"
-}
-
 func isFloat[T Element]() bool { return typeOf[T]() >= typeF16 }
 
 // classHalf is the class of F16 and BF16.

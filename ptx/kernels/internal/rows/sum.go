@@ -119,23 +119,6 @@ func integers[T Element](w *pack, kind Kind) (v [8]int64) {
 	return v
 }
 
-// elements returns the elements of a pack, of which there are perPack.
-func elements[T Element](w *pack) (v [8]T) {
-	switch v := any(&v).(type) {
-	case *[8]uint16:
-		for i := range w {
-			v[2*i], v[2*i+1] = uint16(w[i]), uint16(w[i]>>16)
-		}
-	case *[8]int32:
-		for i := range w {
-			v[i] = int32(w[i])
-		}
-	case *[8]int64:
-		v[0], v[1] = int64(long(w, 0)), int64(long(w, 2))
-	}
-	return v
-}
-
 func long(w *pack, i int) uint64 { return uint64(w[i]) | uint64(w[i+1])<<32 }
 
 // leave stores a value for other blocks. It must not stay in a cache of this multiprocessor.
