@@ -197,6 +197,8 @@ docs-check:
 	$(GO) run -C tools ./packagedoc -root .. -check
 	$(GO) run -C tools ./doccheck -root .. -examples -listed -returns
 	$(GO) run -C tools ./doclinks -root ..
+	@set -e; for limit in driver:2000 graph:1500; do n=$$($(GO) doc -all ./$${limit%:*} | wc -l); \
+		[ $$n -le $${limit#*:} ] || { echo "go doc -all ./$${limit%:*} has $$n lines, more than $${limit#*:}"; exit 1; }; done
 
 # The check of PTX beside the real assembler, in full: make test-nvidia runs a
 # part of this. PTXAS names assemblers, with commas between them: that of CUDA

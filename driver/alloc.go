@@ -104,12 +104,12 @@ func (a *allocation) freeOn(s *Stream) error {
 // the memory. Work in other streams must be ordered after the allocation. The memory comes from the
 // device's current pool (see [MemPool.SetReleaseThreshold]). On a device without pools
 // (Properties.MemoryPools) the error is CUDA_ERROR_NOT_SUPPORTED. Close and FreeAsync free the
-// memory in stream order. So does the library if the buffer becomes unreachable. Work in other
-// streams that uses the memory must be ordered before the free.
+// memory in stream order. So does the library if the buffer becomes unreachable. Order its uses in
+// other streams before that.
 //
 // In a capture, the allocation becomes a graph node and the graph owns the memory, so Close does
-// not free it. During the capture, FreeAsync records a free node. After the capture, FreeAsync
-// frees memory that is still allocated after a launch.
+// not free it. During the capture, FreeAsync records a free node. Afterwards, it frees what a
+// launch left allocated.
 func AllocAsync[T any](s *Stream, n int) (*Buffer[T], error) {
 	return AllocFromPool[T](s, nil, n)
 }
@@ -344,8 +344,7 @@ func (a *allocation) Reopen(parent *life.Lifetime) error {
 	return nil
 }
 
-// AllocOp is an allocation that package graph can capture or add to a graph. To allocate in a
-// stream, call AllocIn.
+// AllocOp is an allocation for graphs. To allocate in a stream, use AllocIn.
 type AllocOp[T any] struct {
 	ctx    *Context
 	pool   *MemPool
@@ -389,7 +388,7 @@ func (o *AllocOp[T]) Context() *Context {
 	return o.ctx
 }
 
-// Uses returns the pool and the node parameters. The driver writes the address to those parameters.
+// Uses returns the pool and the node parameters, which get the address.
 func (o *AllocOp[T]) Uses() uses.Set {
 	if o == nil {
 		return uses.Set{}
@@ -405,7 +404,7 @@ func (o *AllocOp[T]) String() string {
 	return fmt.Sprintf("allocation of %d × %s", o.n, elemName[T]())
 }
 
-// FreeOp is a free operation for graphs. To free memory in a stream, use Buffer.FreeAsync.
+// FreeOp is a free operation for graphs. In streams, use Buffer.FreeAsync.
 type FreeOp struct {
 	mem  span
 	refs [1]life.Ref

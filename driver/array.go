@@ -9,8 +9,8 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// Array is a CUDA array: memory in an opaque layout, for textures and surfaces. Its elements have
-// no addresses, so the host accesses them only through copies (see [Region]).
+// Array is a CUDA array: memory in an opaque layout, for textures and surfaces. It has no
+// addresses, so the host only copies it (see [Region]).
 type Array struct {
 	life *life.Lifetime
 	ctx  *Context

@@ -152,8 +152,7 @@ func (b *Buffer[T]) span() span {
 	return b.mem
 }
 
-// View is a range of elements of type T in a device buffer. A View is a small value that keeps the
-// buffer reachable.
+// View is a range of elements in a device buffer, which it keeps reachable.
 type View[T any] struct {
 	mem span // must stay the only field: see Launch.setFast
 }
@@ -293,8 +292,8 @@ func (v View[T]) syncCopy(what string, n int) (*Driver, error) {
 	return v.mem.a.ctx.Driver(), nil
 }
 
-// Fill sets every element to val and waits, as CopyFrom does. Elements may have any size. If val
-// does not repeat a unit of 1, 2 or 4 bytes, Fill makes several passes over the memory.
+// Fill sets every element to val and waits, like CopyFrom. Elements may have any size. If val does
+// not repeat 1, 2 or 4 bytes, Fill makes several passes.
 func (v View[T]) Fill(val T) error {
 	if err := hostthread.Refuse(); err != nil {
 		return err

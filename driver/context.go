@@ -203,7 +203,7 @@ func (c *Context) Driver() *Driver {
 }
 
 // Guarded is like Driver, but the calls of the returned view are also guarded: see
-// [Driver.Guarded]. Use it for calls that the program did not request, such as background frees.
+// [Driver.Guarded]. Use it for background work.
 func (c *Context) Guarded() *Driver {
 	if c == nil || c.core == nil {
 		return noDriver()
@@ -298,7 +298,7 @@ func (c *Context) StreamPriorityRange() (least, greatest int, err error) {
 }
 
 // Synchronize waits until all work in the context is done. If ctx is cancelled, a goroutine stays
-// blocked until the device is done. To wait for a single stream, use Stream.Wait.
+// blocked until then. See [Stream.Wait].
 func (c *Context) Synchronize(ctx context.Context) error {
 	if c == nil || c.core == nil {
 		return absentError(c == nil, "context")
@@ -377,7 +377,7 @@ func (c *Context) EnablePeerAccess(peer *Context) error {
 	})
 }
 
-// DisablePeerAccess reverts EnablePeerAccess. If access is not enabled, it does nothing.
+// DisablePeerAccess reverts EnablePeerAccess, if access is enabled.
 func (c *Context) DisablePeerAccess(peer *Context) error {
 	return c.peer(peer, "disable", cu.CUDA_ERROR_PEER_ACCESS_NOT_ENABLED, func(d *cu.Driver) error {
 		return d.CuCtxDisablePeerAccess(peer.core.raw)

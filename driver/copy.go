@@ -267,7 +267,7 @@ func (o *CopyOp) Context() *Context {
 	return o.ctx
 }
 
-// Uses returns the memory of the source and the destination, and how the copy accesses it.
+// Uses returns the copy's memory, and how the copy accesses it.
 func (o *CopyOp) Uses() uses.Set {
 	if o == nil {
 		return uses.Set{}

@@ -10,15 +10,14 @@ import (
 	"github.com/purecuda/cuda/internal/absent"
 )
 
-// Device is one GPU of a [Driver]. It is a small comparable value that need not be closed.
+// Device is one GPU of a [Driver]: a small comparable value without a Close.
 type Device struct {
 	driver  *Driver
 	ordinal int
 	raw     cu.CUdevice
 }
 
-// DeviceCount returns the number of visible devices. The environment variable CUDA_VISIBLE_DEVICES
-// limits them.
+// DeviceCount returns the number of devices that CUDA_VISIBLE_DEVICES allows.
 func (d *Driver) DeviceCount() (int, error) {
 	if !d.exists() {
 		return 0, absentError(d == nil, "driver")
@@ -65,8 +64,7 @@ func (d *Driver) Devices() iter.Seq2[Device, error] {
 // Driver returns the driver that the device belongs to.
 func (dev Device) Driver() *Driver { return dev.driver }
 
-// Ordinal returns the device's number in this process. Other processes may number the devices
-// differently.
+// Ordinal returns the device's number, which other processes may not share.
 func (dev Device) Ordinal() int { return dev.ordinal }
 
 // Raw returns the driver's handle.
@@ -151,7 +149,7 @@ func (dev Device) Attribute(a cu.CUdevice_attribute) (int, error) {
 	return int(v), nil
 }
 
-// ComputeCapability returns the compute capability as two numbers: 9 and 0 for sm_90.
+// ComputeCapability returns the compute capability: 9 and 0 for sm_90.
 func (dev Device) ComputeCapability() (major, minor int, err error) {
 	major, err = dev.Attribute(cu.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)
 	if err != nil {
@@ -230,7 +228,7 @@ type Properties struct {
 	HostRegisterSupported bool
 }
 
-// Properties queries the device's properties. A property that the driver does not know is zero.
+// Properties queries the device's properties. Unknown properties are zero.
 func (dev Device) Properties() (Properties, error) {
 	var p Properties
 	if err := dev.check(); err != nil {

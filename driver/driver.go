@@ -223,8 +223,8 @@ func leakOf(r life.Report) Leak {
 	return l
 }
 
-// OpenObjects returns the objects that were created since a leak hook was set and are not yet
-// destroyed. Their order is unspecified. Without a hook, it returns none.
+// OpenObjects returns the objects created since a leak hook was set and not yet destroyed, in any
+// order. Without a hook, it returns none.
 func OpenObjects() []Leak {
 	open := life.Open()
 	leaks := make([]Leak, len(open))

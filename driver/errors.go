@@ -151,8 +151,8 @@ func (e *lostError) Unwrap() []error { return []error{e.err, ErrContextLost} }
 
 // KernelFault reports that a check in a kernel failed, such as a bounds check. The failing threads
 // have ended, and the contents of memory that the launch wrote are unspecified. The context still
-// works. Each stream and each event reports a fault once, at its first wait after the fault, even
-// if the kernel ran in another stream.
+// works. Each stream and event reports a fault once, at its first wait, whatever stream its kernel
+// ran in.
 type KernelFault struct {
 	Kind          string    // index, slice, nil, divide, shift, convert, assert, panic, and others
 	Kernel, File  string    // File is relative to its Go module

@@ -33,8 +33,7 @@ type Event struct {
 // EventOption changes how NewEvent creates an event.
 type EventOption func(*cu.CUevent_flags)
 
-// WithTiming makes the event record the time, which Elapsed requires. Recording such an event takes
-// longer.
+// WithTiming makes the event record the time, for Elapsed. That takes longer.
 func WithTiming() EventOption {
 	return func(f *cu.CUevent_flags) { *f &^= cu.CU_EVENT_DISABLE_TIMING }
 }
@@ -70,8 +69,8 @@ func (c *Context) NewEvent(opts ...EventOption) (*Event, error) {
 }
 
 // BorrowEvent returns an Event for a handle that other code owns. The handle must stay valid while
-// the Event, or a graph that refers to it, is in use. Closing the Event does nothing. If the handle
-// was created without timing, Elapsed returns the driver's error.
+// the Event, or a graph that refers to it, is in use. Closing the Event does nothing. Without
+// timing, Elapsed returns an error.
 func (c *Context) BorrowEvent(raw CUevent) (*Event, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -164,7 +163,7 @@ func (e *Event) query(n uint32) (done bool, err error) {
 func (e *Event) faults(n uint32) error { return e.ctx.core.home.Faults.After(n, &e.seen) }
 
 // Wait waits for the latest record of the event, as [Stream.Wait] waits for a stream. If the event
-// is recorded again during the wait, Wait may wait for the new record.
+// is recorded again meanwhile, Wait may wait for that.
 func (e *Event) Wait(ctx context.Context) error {
 	if err := e.check(); err != nil {
 		return err

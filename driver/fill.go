@@ -33,8 +33,8 @@ func Fill[T any](dst MemoryOf[T], v T) (*FillOp, error) {
 	return s.fill(unit, value, s.bytes, s.bytes/uintptr(unit), 1), nil
 }
 
-// Fill2D returns an operation that sets height rows of width elements. Rows begin pitch elements
-// apart.
+// Fill2D returns an operation that sets height rows of width elements, each pitch elements after
+// the last.
 func Fill2D[T any](dst MemoryOf[T], v T, pitch, width, height int) (*FillOp, error) {
 	s, unit, value, err := newFill(dst, v)
 	if err != nil {
@@ -178,7 +178,7 @@ func columnUnit(size int) int {
 	return 1
 }
 
-// Bytes returns the number of bytes that the fill sets. In a graph node, it must not be 0.
+// Bytes returns the number of bytes set. In a graph node, it must not be 0.
 func (o *FillOp) Bytes() uintptr {
 	if o == nil {
 		return 0

@@ -16,7 +16,7 @@ type GraphMemStats struct {
 	Reserved, ReservedHigh uint64 // currently reserved, and the maximum since ResetGraphMemStats
 }
 
-// GraphMemStats returns statistics of the memory that graphs use on the device.
+// GraphMemStats returns statistics of the memory of graphs on the device.
 func (dev Device) GraphMemStats() (GraphMemStats, error) {
 	var s GraphMemStats
 	if err := dev.check(); err != nil {
@@ -52,8 +52,8 @@ func (dev Device) ResetGraphMemStats() error {
 	return nil
 }
 
-// TrimGraphMem returns unused graph memory to the device. Memory that is still allocated after a
-// launch counts as used. TrimGraphMem does not invalidate captures.
+// TrimGraphMem returns unused graph memory to the device. What a launch left allocated counts as
+// used. TrimGraphMem invalidates no captures.
 func (dev Device) TrimGraphMem() error {
 	if err := dev.check(); err != nil {
 		return err

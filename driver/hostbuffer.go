@@ -47,8 +47,8 @@ func hostFlags(opts []HostOption) hostOptions {
 }
 
 // AllocHost allocates zeroed page-locked memory for n elements. Reuse the memory, because
-// allocating page-locked memory is much slower than allocating on Go's heap. If host memory runs
-// out, the error matches CUDA_ERROR_OUT_OF_MEMORY.
+// allocating it is much slower than on Go's heap. If host memory runs out, the error matches
+// CUDA_ERROR_OUT_OF_MEMORY.
 func AllocHost[T any](c *Context, n int, opts ...HostOption) (*HostBuffer[T], error) {
 	kind, bytes, err := newHostBuffer[T](n)
 	if err != nil {
@@ -207,7 +207,7 @@ func (h *HostBuffer[T]) hostSpan() hostSpan {
 	return h.mem
 }
 
-// HostView is a range of elements in a page-locked buffer. It keeps the buffer alive.
+// HostView is a range of a page-locked buffer, which it keeps alive.
 type HostView[T any] struct {
 	mem hostSpan
 }

@@ -14,8 +14,7 @@ import (
 	"github.com/purecuda/cuda/driver/image"
 )
 
-// ImageSet holds one program, compiled for several architectures. Loading selects the best image
-// for the device.
+// ImageSet holds one program for several architectures. Loading selects one.
 type ImageSet struct{ images []*image.Image }
 
 // NewImageSet creates a set of at least one image.
@@ -81,7 +80,7 @@ func (s *ImageSet) LoadModule(c *Context, opts ...JITOption) (*Module, error) {
 }
 
 // LoadLibrary is like LoadModule, but loads a Library. With lazy loading, only the best image is
-// tried. If it is unsuitable, Library.Kernel returns an error.
+// tried. If it is unsuitable, Library.Kernel fails.
 func (s *ImageSet) LoadLibrary(c *Context, opts ...JITOption) (*Library, error) {
 	return loadBest(s, c, func(i *image.Image) (*Library, error) { return c.loadLibrary(loadableOf(i), opts) })
 }

@@ -19,7 +19,7 @@ import (
 type JITOption func(*jit)
 
 // WithJIT sets a compiler option whose value is a number. The option has no effect when machine
-// code is loaded. A driver rejects options that it does not know.
+// code is loaded. A driver rejects unknown options.
 //
 //	CU_JIT_MAX_REGISTERS              most registers per thread, 1 to 255
 //	CU_JIT_THREADS_PER_BLOCK          reserve registers for blocks of 1 to 1024 threads
@@ -146,7 +146,7 @@ func (j *jit) answered() {
 func (j *jit) close() { j.pins.Unpin() }
 
 // WithJITTime makes the load store in t how long the driver's compiler and linker ran, even if they
-// failed. For a [Library], t covers only compilation during the load.
+// failed. For a Library, t covers only the load.
 func WithJITTime(t *time.Duration) JITOption {
 	return func(j *jit) {
 		j.set(cu.CU_JIT_WALL_TIME, 0)

@@ -116,9 +116,9 @@ func (k *Kernel) SetLabel(label func(kernel string, args []unsafe.Pointer) strin
 	}
 }
 
-// Label is for packages built on this one. It returns the name of what the kernel does with arguments
-// at the given addresses: the name by SetLabel if there is one, and otherwise the kernel's name. args
-// is the list of a kernel node, and may be nil.
+// Label is for packages built on this one. It returns the name of what the kernel does with
+// arguments at the given addresses: the name by SetLabel, or the kernel's name. args is of a kernel
+// node, or nil.
 func (k *Kernel) Label(args *unsafe.Pointer) string {
 	if k == nil {
 		return ""
@@ -363,7 +363,7 @@ func (k *Kernel) SetCacheConfig(c cu.CUfunc_cache) error {
 }
 
 // MaxActiveBlocks returns how many blocks of the given size can be resident on one multiprocessor.
-// sharedMem is the dynamic shared memory of each block, in bytes.
+// sharedMem is dynamic shared memory per block in bytes.
 func (k *Kernel) MaxActiveBlocks(threads int, sharedMem uintptr) (int, error) {
 	if err := k.check(); err != nil {
 		return 0, err
@@ -393,7 +393,7 @@ type BlockSize struct {
 
 // MaxPotentialBlockSize returns the block size with the highest occupancy. If limit is positive,
 // the size is at most limit. sharedMem returns the dynamic shared memory of a block in bytes. A nil
-// sharedMem means no dynamic shared memory.
+// sharedMem means none.
 func (k *Kernel) MaxPotentialBlockSize(sharedMem func(threads int) uintptr, limit int) (BlockSize, error) {
 	info, err := k.Info()
 	if err != nil {

@@ -43,8 +43,7 @@ type Launch struct {
 //   - structs of 24 and 16 bytes also accept a *Buffer or a View, which is passed as a Go slice or
 //     as a View of package ptx/gpu: its address, its length and, in a slice, its capacity.
 //
-// Memory must be accessible from the kernel's context. A Launch keeps the code and its memory
-// arguments reachable.
+// Memory must be accessible in the kernel's context. A Launch keeps it alive.
 func (k *Kernel) Prepare(cfg LaunchConfig, args ...any) (*Launch, error) {
 	if err := k.check(); err != nil {
 		return nil, err
@@ -253,8 +252,8 @@ func (l *Launch) Context() *Context {
 	return l.ctx
 }
 
-// Uses returns the code and the memory arguments with their accesses. An access counts as both a
-// read and a write, unless [In] or [Out] declared another mode.
+// Uses returns the code and the memory arguments with their accesses. An access counts as a read
+// and a write, unless In or Out declared it.
 func (l *Launch) Uses() uses.Set {
 	if l == nil {
 		return uses.Set{}

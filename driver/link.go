@@ -28,8 +28,8 @@ type Linker struct {
 	closed bool
 }
 
-// NewLinker creates a linker for the context's device, or for the architecture set by [WithTarget].
-// The options apply to all inputs. They must not include CU_JIT_FALLBACK_STRATEGY.
+// NewLinker creates a linker for the context's device or WithTarget's. The options apply to all
+// inputs, and must not include CU_JIT_FALLBACK_STRATEGY.
 func (c *Context) NewLinker(opts ...JITOption) (*Linker, error) {
 	if err := c.check(); err != nil {
 		return nil, fmt.Errorf("cannot make a linker: %w", err)
@@ -138,7 +138,7 @@ func (l *Linker) signatures() map[string]*ptx.Signature {
 	return all
 }
 
-// Log returns the driver's output from the latest link, or "" if the link failed.
+// Log returns the driver's output from the latest link, "" if it failed.
 func (l *Linker) Log() string {
 	if l == nil {
 		return ""

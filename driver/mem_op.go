@@ -49,7 +49,7 @@ func NewMemOp(c *Context, steps ...MemStep) (*MemOp, error) {
 }
 
 // WriteWord returns a step that writes v to element i of dst. Unless flags say otherwise, code that
-// observes v also sees the effects of all earlier work in the stream.
+// observes v also sees all earlier work in the stream.
 func WriteWord[T Word](dst MemoryOf[T], i int, v T, flags cu.CUstreamWriteValue_flags) MemStep {
 	return func(o *MemOp) error {
 		addr, err := word(o, dst, i, Writes)
@@ -92,7 +92,7 @@ func WaitWord[T Word](src MemoryOf[T], i int, v T, flags cu.CUstreamWaitValue_fl
 	}
 }
 
-// MemBarrier returns a step that inserts a memory barrier of the type given by flags.
+// MemBarrier returns a step that is a memory barrier of the type in flags.
 func MemBarrier(flags cu.CUstreamMemoryBarrier_flags) MemStep {
 	return func(o *MemOp) error {
 		var p cu.CUstreamBatchMemOpParams

@@ -126,7 +126,7 @@ func moduleKernels(d *Driver, m cu.CUmodule) []string {
 	return names
 }
 
-// Kernel returns the named kernel. If there is none, the error lists the module's kernels.
+// Kernel returns the named kernel, or an error that lists the kernels.
 func (m *Module) Kernel(name string) (*Kernel, error) {
 	if m != nil && m.lazy != nil {
 		return m.lazy.kernel(name)
@@ -139,8 +139,8 @@ func (m *Module) Kernel(name string) (*Kernel, error) {
 	return k, err
 }
 
-// Kernels returns the names of the known kernels. For PTX, these are all kernels. For binaries, the
-// driver must be able to list the names (CUDA 12.4).
+// Kernels returns the names of the known kernels. For PTX, these are all kernels. For binaries,
+// this needs CUDA 12.4.
 func (m *Module) Kernels() ([]string, error) {
 	if m != nil && m.lazy != nil {
 		loaded, err := m.lazy.load()
@@ -157,7 +157,7 @@ func (m *Module) Kernels() ([]string, error) {
 	return names, nil
 }
 
-// Global returns a variable as bytes (see [ViewAs]). The view keeps the module loaded.
+// Global returns a variable as bytes (see ViewAs). It keeps the module loaded.
 func (m *Module) Global(name string) (View[byte], error) {
 	if m != nil && m.lazy != nil {
 		loaded, err := m.lazy.load()
@@ -261,8 +261,8 @@ type embeddedText struct {
 // such a package. ptx must be the same memory in every call, such as an embedded variable. The
 // first call with a name and text loads the module, even during a capture. Do not close the module:
 // the context unloads it. The module does not keep the context alive. If the PTX calls functions
-// that other PTX defines, pass the other PTX in more, and Embedded links it. Line numbers in the
-// PTX are kept for profilers and compute-sanitizer.
+// that other PTX defines, pass the other PTX in more, and Embedded links it. Line numbers are kept
+// for NVIDIA's tools.
 func (c *Context) Embedded(name string, ptx []byte, more ...[]byte) (*Module, error) {
 	return c.embeddedOnce(name, ptx, func() (*Module, error) { return c.loadEmbedded(name, ptx, more) })
 }
@@ -370,8 +370,8 @@ type Library struct {
 	raw  cu.CUlibrary
 }
 
-// LoadLibrary is like LoadModule, but loads a [Library]. The driver may compile PTX later. In that
-// case, the first call of Kernel or Global returns the compiler's errors.
+// LoadLibrary is like LoadModule, but loads a [Library]. The driver may compile PTX later. The
+// first call of Kernel or Global then returns its errors.
 func (c *Context) LoadLibrary(data []byte, opts ...JITOption) (*Library, error) {
 	if c == nil || c.core == nil {
 		return nil, absentError(c == nil, "context")

@@ -17,7 +17,7 @@ import (
 // replay would change the allocation's address. Several goroutines may enqueue an operation
 // concurrently, but not while another goroutine changes it ([SetArg]). Except for HostFunc and
 // EventOp, Enqueue makes at most one driver call and does not allocate. Slices and node parameters
-// returned by methods belong to the operation and change with it.
+// that methods return change with it.
 type Op interface {
 	// Enqueue enqueues the operation in s. Stream.Do calls it after its own checks.
 	Enqueue(s *Stream) error
@@ -73,7 +73,7 @@ func Out(m Memory) Declared { return Declared{m, Writes} }
 // InOut declares that a kernel reads and writes the memory. It is the default.
 func InOut(m Memory) Declared { return Declared{m, ReadsWrites} }
 
-// Access returns the access to the whole memory, or an error if the memory is unusable.
+// Access returns the access to the whole memory, or an error if unusable.
 func (d Declared) Access() (Access, error) {
 	var p place
 	_, err := p.locate(d.mem, d.mode)

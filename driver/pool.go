@@ -27,7 +27,7 @@ func WithMaxSize(bytes uint64) PoolOption {
 	return func(p *cu.CUmemPoolProps) { p.MaxSize = uintptr(bytes) }
 }
 
-// WithShareable lets other processes import the pool through handles of type t.
+// WithShareable lets other processes import the pool by handles of type t.
 func WithShareable(t cu.CUmemAllocationHandleType) PoolOption {
 	return func(p *cu.CUmemPoolProps) { p.HandleTypes = t }
 }
@@ -75,7 +75,7 @@ func (c *Context) devicePool(which string, get func(*Driver, *cu.CUmemoryPool, c
 	return p, nil
 }
 
-// SetPool makes AllocAsync allocate from p on p's device, in the whole process.
+// SetPool makes every AllocAsync of the process on p's device use p.
 func (c *Context) SetPool(p *MemPool) error {
 	if err := c.check(); err != nil {
 		return err
@@ -101,8 +101,7 @@ func (p *MemPool) check() error {
 	return p.life.Check()
 }
 
-// Lifetime returns the pool's ownership record. For a device's own pool, this is the context's
-// record.
+// Lifetime returns the ownership record: the context's for a device's pool.
 func (p *MemPool) Lifetime() *life.Lifetime {
 	if p == nil {
 		return nil

@@ -21,8 +21,8 @@ type ExternalSemaphore struct {
 }
 
 // ImportSemaphoreFD imports a semaphore from a file descriptor of type
-// CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD or _TIMELINE_SEMAPHORE_FD (Linux). On success the
-// driver owns the descriptor: do not use or close it. On error the program still owns it.
+// CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD or _TIMELINE_SEMAPHORE_FD (Linux). If it succeeds,
+// the driver owns the descriptor.
 func (c *Context) ImportSemaphoreFD(kind cu.CUexternalSemaphoreHandleType, fd int) (*ExternalSemaphore, error) {
 	if c == nil || c.core == nil {
 		return nil, absentError(c == nil, "context")
@@ -59,7 +59,7 @@ func (c *Context) ImportSemaphoreHandle(kind cu.CUexternalSemaphoreHandleType, h
 }
 
 // ImportSemaphoreName imports a Win32 or Direct3D semaphore (Windows) by the name it was created
-// with. The semaphore's type must be one that uses NT handles.
+// with. The semaphore's type must use NT handles.
 func (c *Context) ImportSemaphoreName(kind cu.CUexternalSemaphoreHandleType, name string) (*ExternalSemaphore, error) {
 	if c == nil || c.core == nil {
 		return nil, absentError(c == nil, "context")
@@ -270,7 +270,7 @@ func (o *SemaphoreOp) ready(s *Stream) error {
 
 func (o *SemaphoreOp) isWait() bool { return len(o.waits) > 0 }
 
-// SetValue changes the value of point i. The first point is 0. SetValue does not allocate.
+// SetValue changes the value of point i, counted from 0. It does not allocate.
 func (o *SemaphoreOp) SetValue(i int, v uint64) error {
 	if o == nil || o.ctx == nil {
 		return absentError(o == nil, "semaphore operation")

@@ -72,8 +72,7 @@ func WithLegacySync() StreamOption {
 	return func(c *streamConfig) { c.flags = cu.CU_STREAM_DEFAULT }
 }
 
-// NewStream creates a stream. Unless [WithLegacySync] is passed, it is not synchronised with the
-// legacy stream.
+// NewStream creates a stream. See WithLegacySync for the legacy stream.
 func (c *Context) NewStream(opts ...StreamOption) (*Stream, error) {
 	if err := hostthread.Refuse(); err != nil {
 		return nil, err
@@ -125,9 +124,9 @@ func (c *Context) legacyFaults() error {
 }
 
 // PerThreadStream returns a Stream that stands for the default stream of the calling OS thread. A
-// goroutine that uses it should therefore call runtime.LockOSThread. The Close method of
-// this Stream does nothing. If you allocate memory in stream order on it, you must close that memory.
-// Otherwise, the library frees the memory in the order of another thread's stream.
+// goroutine that uses it should therefore call runtime.LockOSThread. The Close method of this
+// Stream does nothing. If you allocate memory in stream order on it, you must close that memory.
+// Otherwise, another thread's stream orders the free.
 func (c *Context) PerThreadStream() *Stream {
 	if c == nil || c.core == nil {
 		return nil
@@ -137,8 +136,7 @@ func (c *Context) PerThreadStream() *Stream {
 
 // BorrowStream returns a Stream for a handle of this context that other code owns. The handle must
 // stay valid while the Stream is used. Close does nothing. An executable graph uses the stream of
-// its last launch until the graph's Wait or Run returns, or until the graph is closed and the last
-// launch has ended.
+// its last launch until its Wait or Run returns, or until it is closed and that launch has ended.
 func (c *Context) BorrowStream(raw CUstream) (*Stream, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -356,8 +354,8 @@ func (s *Stream) query(n uint32) (done bool, err error) {
 // Wait waits for the work that was enqueued in the stream before the call. If ctx is cancelled,
 // Wait returns the cause of the cancellation and the work continues. A nil ctx is never cancelled.
 // The error may be from earlier work, because CUDA reports errors late. Up to GOMAXPROCS goroutines
-// can wait with the latency of the driver's blocking call. With more goroutines, a wait takes up to
-// a millisecond longer, but needs no thread. Do not wait for a capturing stream.
+// can wait with the latency of the driver's blocking call. With more, it takes up to a millisecond
+// longer, but needs no thread. Do not wait for a capturing stream.
 func (s *Stream) Wait(ctx context.Context) error {
 	if err := s.check(); err != nil {
 		return err
@@ -470,8 +468,8 @@ func (s *Stream) After(other *Stream) error {
 }
 
 // Ready is for packages that make raw calls. It returns nil if this goroutine can enqueue work in
-// the stream. It returns an error if the stream is closed, the caller is a host function, or a host
-// function's panic has not been reported yet.
+// the stream. It fails if the stream is closed, the caller is a host function, or a host function's
+// panic is unreported.
 func (s *Stream) Ready() error { return s.ready() }
 
 var streamNumbers atomic.Uint64
@@ -479,8 +477,7 @@ var streamNumbers atomic.Uint64
 // Number returns a number that identifies the Stream among all Streams of the process, including
 // closed ones. It returns 0 for nil. Two Streams from BorrowStream have different numbers, even if
 // they have the same handle. Other packages use the number as a key for data about a stream,
-// without keeping the stream alive. A handle is not suitable as a key, because the driver reuses
-// handles.
+// without keeping the stream alive. A handle is no key: the driver reuses handles.
 func (s *Stream) Number() uint64 {
 	if s == nil {
 		return 0
@@ -488,8 +485,7 @@ func (s *Stream) Number() uint64 {
 	return s.number
 }
 
-// Lifetime returns the stream's ownership record. For a borrowed stream, this is the context's
-// record.
+// Lifetime returns the ownership record: the context's for a borrowed stream.
 func (s *Stream) Lifetime() *life.Lifetime {
 	if s == nil {
 		return nil

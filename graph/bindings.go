@@ -81,7 +81,7 @@ type bound struct {
 	refs  uint32             // launch.Block().Version when known was set
 }
 
-// Bindings returns the bindings of the Exec. Every call returns the same object.
+// Bindings returns the bindings of the Exec, always the same object.
 func (x *Exec) Bindings() *Bindings {
 	if !x.exists() {
 		return nil

@@ -187,7 +187,7 @@ func When[T CondWord](word driver.MemoryOf[T], cmp Cmp, constant T) Predicate {
 	return Predicate{driver.In(w), constant, cmp, err}
 }
 
-// SetWhen returns an operation that sets the condition to 1 if p holds, else to 0.
+// SetWhen returns an operation that sets the condition: 1 if p holds, else 0.
 func (c Cond) SetWhen(p Predicate) (*driver.Launch, error) {
 	return c.setWhen(p, driver.CUdeviceptr(0), 0, 0)
 }

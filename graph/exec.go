@@ -90,7 +90,7 @@ func (k *execKeep) Destroy(d *cu.Driver) error {
 	return join([]error{err, k.Close()})
 }
 
-// Raw returns the driver's handle, or 0 for nil. Update can replace the handle.
+// Raw returns the driver's handle, or 0 for nil. Update can replace it.
 func (x *Exec) Raw() cu.CUgraphExec {
 	if !x.exists() {
 		return 0

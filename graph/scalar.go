@@ -13,7 +13,7 @@ import (
 // Scalar is one value in device memory at a fixed address. Each replay reads the value that was set
 // before it. Pass a Scalar to kernels and copies like a Buffer of one element.
 //
-// T must not contain Go pointers. Use a number, a struct or an array of numbers.
+// T must be a number, or a struct or array of numbers, without Go pointers.
 type Scalar[T any] struct {
 	*driver.Buffer[T]
 
