@@ -104,8 +104,8 @@ func (a *allocation) freeOn(s *Stream) error {
 // the memory. Work in other streams must be ordered after the allocation. The memory comes from the
 // device's current pool (see [MemPool.SetReleaseThreshold]). On a device without pools
 // (Properties.MemoryPools) the error is CUDA_ERROR_NOT_SUPPORTED. Close and FreeAsync free the
-// memory in stream order. So does the library if the buffer becomes unreachable. Order its uses in
-// other streams before that.
+// memory in stream order. So does the library if the buffer becomes unreachable. Other streams must
+// have used it by then.
 //
 // In a capture, the allocation becomes a graph node and the graph owns the memory, so Close does
 // not free it. During the capture, FreeAsync records a free node. Afterwards, it frees what a

@@ -11,7 +11,7 @@ import (
 // MinVersion is the oldest supported CUDA version: 11.4 (NVIDIA driver 470).
 const MinVersion = cu.MinVersion
 
-// SystemLibrary opens the CUDA driver: for "", what loader.OpenCUDA finds.
+// SystemLibrary opens the library at path, or else what loader.OpenCUDA finds.
 func SystemLibrary(path string) (loader.Library, error) { return cu.SystemLibrary(path) }
 
 // Error is the failure of a driver function. It holds the function's name, the code, the usual

@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/internal/absent"
 )
 
-// Device is one GPU of a [Driver]: a small comparable value without a Close.
+// Device is one GPU of a [Driver]. It is comparable and need not be closed.
 type Device struct {
 	driver  *Driver
 	ordinal int
@@ -64,7 +64,7 @@ func (d *Driver) Devices() iter.Seq2[Device, error] {
 // Driver returns the driver that the device belongs to.
 func (dev Device) Driver() *Driver { return dev.driver }
 
-// Ordinal returns the device's number, which other processes may not share.
+// Ordinal returns the device's number. It can differ in other processes.
 func (dev Device) Ordinal() int { return dev.ordinal }
 
 // Raw returns the driver's handle.

@@ -33,7 +33,7 @@ type Event struct {
 // EventOption changes how NewEvent creates an event.
 type EventOption func(*cu.CUevent_flags)
 
-// WithTiming makes the event record the time, for Elapsed. That takes longer.
+// WithTiming makes the event record times for Elapsed, which takes longer.
 func WithTiming() EventOption {
 	return func(f *cu.CUevent_flags) { *f &^= cu.CU_EVENT_DISABLE_TIMING }
 }

@@ -286,8 +286,8 @@ type userRefs struct {
 	given int // number of references added by Retain and not yet released by Release
 }
 
-// NewUserObject creates an object. After its last reference, destroy runs on a goroutine and may
-// call CUDA. Close releases the program's reference.
+// NewUserObject creates an object. After its last release, destroy runs on a goroutine and may call
+// CUDA. Close releases the program's reference.
 func (c *Context) NewUserObject(destroy func()) (*UserObject, error) {
 	if c == nil || c.core == nil {
 		return nil, absentError(c == nil, "context")

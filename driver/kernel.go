@@ -117,8 +117,8 @@ func (k *Kernel) SetLabel(label func(kernel string, args []unsafe.Pointer) strin
 }
 
 // Label is for packages built on this one. It returns the name of what the kernel does with
-// arguments at the given addresses: the name by SetLabel, or the kernel's name. args is of a kernel
-// node, or nil.
+// arguments at the given addresses: the name by SetLabel, or the kernel's name. args belongs to a
+// kernel node, or is nil.
 func (k *Kernel) Label(args *unsafe.Pointer) string {
 	if k == nil {
 		return ""

@@ -366,8 +366,7 @@ func (l *Launch) checkArg(i int, t reflect.Type) error {
 // Restrict declares that the kernel was compiled on the assumption that the memory of some
 // arguments does not overlap the memory of any other argument. It takes the numbers of these
 // arguments. The first argument is 0. A launch whose arguments overlap is refused, unless the
-// kernel only reads both. That applies to launches prepared later. Generated launchers call
-// Restrict.
+// kernel only reads both. It applies to later launches. Generated launchers call Restrict.
 func (k *Kernel) Restrict(args ...int) error {
 	if err := k.check(); err != nil {
 		return err

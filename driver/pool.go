@@ -101,7 +101,7 @@ func (p *MemPool) check() error {
 	return p.life.Check()
 }
 
-// Lifetime returns the ownership record: the context's for a device's pool.
+// Lifetime returns the ownership record. A device's pool has its context's.
 func (p *MemPool) Lifetime() *life.Lifetime {
 	if p == nil {
 		return nil

@@ -354,8 +354,8 @@ func (s *Stream) query(n uint32) (done bool, err error) {
 // Wait waits for the work that was enqueued in the stream before the call. If ctx is cancelled,
 // Wait returns the cause of the cancellation and the work continues. A nil ctx is never cancelled.
 // The error may be from earlier work, because CUDA reports errors late. Up to GOMAXPROCS goroutines
-// can wait with the latency of the driver's blocking call. With more, it takes up to a millisecond
-// longer, but needs no thread. Do not wait for a capturing stream.
+// can wait with the latency of the driver's blocking call. With more, a wait takes up to a
+// millisecond longer, but needs no thread. Do not wait for a capturing stream.
 func (s *Stream) Wait(ctx context.Context) error {
 	if err := s.check(); err != nil {
 		return err
@@ -477,7 +477,7 @@ var streamNumbers atomic.Uint64
 // Number returns a number that identifies the Stream among all Streams of the process, including
 // closed ones. It returns 0 for nil. Two Streams from BorrowStream have different numbers, even if
 // they have the same handle. Other packages use the number as a key for data about a stream,
-// without keeping the stream alive. A handle is no key: the driver reuses handles.
+// without keeping the stream alive. Handles are no keys: the driver reuses them.
 func (s *Stream) Number() uint64 {
 	if s == nil {
 		return 0

@@ -129,7 +129,8 @@ func repeats(dst, a, b operand) error {
 // In all operations with a number, dst and a must have the same length and may be the
 // same memory.
 //
-// Arguments: 0 dst, 1 number of elements (uint64), 2 a, 5 b, and others, which must not be changed. It reads a and writes dst.
+// Arguments: 0 dst, 1 number of elements (uint64), 2 a, 5 b, and others, which must not be changed. It
+// reads a and writes dst.
 func AddScalar[T Number](dst, a driver.MemoryOf[T], b T, again ...*driver.Launch) (*driver.Launch, error) {
 	return scalar("add", arith.Add, again, dst, a, b)
 }

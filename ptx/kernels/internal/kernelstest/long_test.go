@@ -55,8 +55,8 @@ func clusters[T kernels.NetFloat](k *kit, cols int) {
 }
 
 // A row must get the fewest blocks that can hold it, unless more blocks allow more rows to run at
-// once, or unless the row is one of the longest. A multiprocessor has enough registers for two blocks of 512 threads, or for five blocks of
-// 192.
+// once, or unless the row is one of the longest. A multiprocessor has enough registers for two blocks
+// of 512 threads, or for five blocks of 192.
 func TestLongRowsHaveAsFewBlocksAsHoldThem(t *testing.T) {
 	gputest.OnEmulator(t, emulator.Config{ComputeCapability: [2]int{9, 0}}, func(t *testing.T, c *driver.Context) {
 		k := newKit(t, c)

@@ -16,9 +16,9 @@ import (
 
 //go:generate go run github.com/purecuda/cuda/ptx/cmd/go2ptx -nobounds -module -target sm_80
 
-// A block of a small grid computes several times Rows rows. Its warps take
-// stages of two spans of columns by turns. A lane has 32 columns of a span in two rows. It copies those of its next
-// stage to shared memory while it computes. So many bytes are in flight at any time, without registers for them.
+// A block computes Rows rows, and one of a small grid several times Rows rows. Its warps take stages of two spans of
+// columns by turns. A lane has 32 columns of a span in two rows. It copies those of its next stage to shared memory while
+// it computes. So many bytes are in flight at any time, without registers for them.
 const (
 	Rows      = 16
 	Span      = 128
