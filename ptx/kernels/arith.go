@@ -7,7 +7,7 @@ import (
 )
 
 // arithKernel returns the kernel for a type, and the part of its parameter op that selects the type.
-func arithKernel[T Number](scalar bool) (kernel kernelName, of uint32) {
+func arithKernel[T Number]() (kernel kernelName, of uint32) {
 	class := ""
 	switch typeOf[T]() {
 	case typeI32:
@@ -23,9 +23,6 @@ func arithKernel[T Number](scalar bool) (kernel kernelName, of uint32) {
 	default:
 		var kind elements.Kind
 		class, kind = floatClass[T]()
-		if !scalar || class == classHalf {
-			class = "float"
-		}
 		of = arith.Of(kind)
 	}
 	return kernelName{"arith_", class}, of
@@ -87,23 +84,14 @@ func binary[T Number](name string, op uint32, again []*driver.Launch, dst, a, b 
 	if err := repeats(d, x, y); err != nil {
 		return nil, opError(name, err)
 	}
-	kernel, of := arithKernel[T](false)
+	kernel, of := arithKernel[T]()
 	m := maker{arith.Module, d.mem.Context(), kernel, reused(again)}
-	l, err := m.elementwise(d.n, pack(d.size), out(&d), u64(d.n), in(&x), in(&y), u64(y.n), zeroOf[T](kernel), u32(op|of))
+	l, err := m.elementwise(d.n, pack(d.size), out(&d), u64(d.n), in(&x), in(&y), u64(y.n), number(*new(T)), u32(op|of))
 	if err != nil {
 		return nil, opError(name, err)
 	}
 	l.Kernel().SetLabel(arith.Label)
 	return l, nil
-}
-
-// zeroOf returns an argument for the number that an operation on two arrays does not use.
-func zeroOf[T Number](kernel kernelName) arg {
-	if kernel.is("arith_float") {
-		return number(F16{})
-	}
-	var v T
-	return number(v)
 }
 
 // repeats returns an error if the lengths of the operands do not fit together. b may be shorter
@@ -182,7 +170,7 @@ func scalar[T Number](name string, op uint32, again []*driver.Launch, dst, a dri
 	if err := elementwiseOf(d, x); err != nil {
 		return nil, opError(name, err)
 	}
-	kernel, of := arithKernel[T](true)
+	kernel, of := arithKernel[T]()
 	m := maker{arith.Module, d.mem.Context(), kernel, reused(again)}
 	l, err := m.elementwise(d.n, pack(d.size), out(&d), u64(d.n), in(&x), arg{}, u64(0), number(b), u32(op|of|arith.Scalar))
 	if err != nil {

@@ -21,12 +21,13 @@
 //
 // # Results
 //
-// A function computes the same result as the function of package kernels with the same name, bit for
-// bit. Nothing is fused to a multiply-add except by [FMA]. A float32 or float64 expression therefore
-// has the result of the separate operations. 16-bit expressions are computed in float32, and only the
-// result and the operand of a Cast are rounded to 16 bits. They have the result of separate float32
-// operations on converted operands. To round in between as separate 16-bit operations do, cast an
-// expression to its own type.
+// A function of float32 or float64 computes the same result as the function of package kernels with the
+// same name, bit for bit. Nothing is fused to a multiply-add except by [FMA]. A float32 or float64
+// expression therefore has the result of the separate operations. 16-bit expressions are computed in
+// float32, and only the result and the operand of a Cast are rounded to 16 bits. They have the result of
+// separate float32 operations on converted operands. The functions of package kernels for 16-bit
+// elements are less accurate before they round, so a few of their results differ in the last bit. To
+// round in between as separate 16-bit operations do, cast an expression to its own type.
 //
 // # Operations
 //

@@ -36,51 +36,25 @@ func kindOf(op uint32) pack.Kind { return pack.Kind(op >> 5 & 3) }
 
 //gpu:kernel block=256 minblocks=8
 func arith_w32(t gpu.Thread, dst, n, a, b, m uint64, c, op uint32) {
-	words(t, dst, n, pack.F32, func(p pack.Part) pack.Words {
-		x, y := pack.LoadFloats(p, a, pack.F32), pack.Words{c, c, c, c}
-		if op&Scalar == 0 {
-			y = pack.LoadFloatsRepeated(p, b, n, m, pack.F32)
-		} else if op&Swapped != 0 {
-			x, y = y, x
-		}
-		ints[int32](op, x[:], y[:])
-		return x
-	})
+	words[uint32](t, dst, n, a, b, m, c, op, func(x, y *pack.Words) { ints[int32](op, x[:], y[:]) })
 }
 
-// arith_float has numbers of 16 bits, and arith_f32 has numbers of type float32.
-//
-//gpu:kernel block=256
-func arith_float(t gpu.Thread, dst, n, a, b, m uint64, c num.F16, op uint32) {
+//gpu:kernel block=256 minblocks=8
+func arith_half(t gpu.Thread, dst, n, a, b, m uint64, c num.F16, op uint32) {
 	kind := kindOf(op)
-	words(t, dst, n, kind, func(p pack.Part) pack.Words {
-		x, y := pack.LoadFloats(p, a, kind), pack.Words{}
-		if op&Scalar != 0 {
-			w := uint32(c.Bits()) * 0x10001
-			y = pack.Words{w, w, w, w}
-			if op&Swapped != 0 {
-				x, y = y, x
-			}
-		} else {
-			y = pack.LoadFloatsRepeated(p, b, n, m, kind)
-		}
-		x.Map2(kind, &y, func(x, y *[4]float32) { floats(op, x[:], y[:]) })
-		return x
+	words[uint16](t, dst, n, a, b, m, uint32(c.Bits())*0x10001, op, func(x, y *pack.Words) {
+		u, v := x.Halves(kind), y.Halves(kind)
+		floats(op, u[:], v[:])
+		*x = pack.FromHalves(kind, &u, true)
 	})
 }
 
-//gpu:kernel block=256
-func arith_f32(t gpu.Thread, dst, n, a, _, _ uint64, b float32, op uint32) {
-	words(t, dst, n, pack.F32, func(p pack.Part) pack.Words {
-		x := pack.LoadFloats(p, a, pack.F32)
-		x.Map(pack.F32, func(x *[4]float32) {
-			y := [4]float32{b, b, b, b}
-			if op&Swapped != 0 {
-				*x, y = y, *x
-			}
-			floats(op, x[:], y[:])
-		})
-		return x
+//gpu:kernel block=256 minblocks=8
+func arith_f32(t gpu.Thread, dst, n, a, b, m uint64, c float32, op uint32) {
+	words[uint32](t, dst, n, a, b, m, math.Float32bits(c), op, func(x, y *pack.Words) {
+		u, v := x.Singles(), y.Singles()
+		floats(op, u[:], v[:])
+		*x = pack.FromSingles(&u)
 	})
 }
 
@@ -94,9 +68,18 @@ func arith_f64(t gpu.Thread, dst, n, a, b, m uint64, c float64, op uint32) {
 	longs(t, dst, n, a, b, m, math.Float64bits(c), op, func(x, y *pack.Elements[uint64]) { doubles(op, x, y) })
 }
 
-// words stores the packs of 16 bytes that make returns.
-func words(t gpu.Thread, dst, n uint64, kind pack.Kind, make func(pack.Part) pack.Words) {
-	pack.EachFloat(t, dst, n, kind, func(p pack.Part) { pack.StoreFloats(p, dst, kind, make(p)) })
+// words stores the packs of a that compute has changed.
+func words[B pack.Short](t gpu.Thread, dst, n, a, b, m uint64, c, op uint32, compute func(x, y *pack.Words)) {
+	pack.Each[B](t, dst, n, pack.Full[B](), func(p pack.Part) {
+		x, y := pack.LoadWords[B](p, a), pack.Words{c, c, c, c}
+		if op&Scalar == 0 {
+			y = pack.LoadWordsRepeated[B](p, b, n, m)
+		} else if op&Swapped != 0 {
+			x, y = y, x
+		}
+		compute(&x, &y)
+		pack.StoreWords[B](p, dst, x)
+	})
 }
 
 // longs stores the packs of a that compute has changed.

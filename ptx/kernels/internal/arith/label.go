@@ -19,7 +19,7 @@ func Label(kernel string, args []unsafe.Pointer) string {
 		return ""
 	}
 	switch class {
-	case "float":
+	case "half":
 		class = kindOf(op).String()
 	case "w32", "w64":
 		sign := "i"

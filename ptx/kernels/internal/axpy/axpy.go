@@ -15,14 +15,24 @@ import (
 
 //gpu:kernel block=256
 func axpy_f32(t gpu.Thread, y, n uint64, a float32, x uint64) {
-	axpy(t, y, n, a, x, pack.F32)
+	pack.Each[uint32](t, y, n, pack.Full[uint32](), func(p pack.Part) {
+		u, v := pack.LoadWords[uint32](p, x), pack.LoadWords[uint32](p, y)
+		from, to := u.Singles(), v.Singles()
+		axpy(a, from[:], to[:])
+		pack.StoreWords[uint32](p, y, pack.FromSingles(&to))
+	})
 }
 
 //gpu:kernel block=256
 func axpy_half(t gpu.Thread, y, n uint64, a num.F16, x uint64, kind uint32) {
-	if kind := pack.Kind(kind); kind != pack.F32 {
-		axpy(t, y, n, kind.Float(uint32(a.Bits())), x, kind)
-	}
+	of := pack.Kind(kind)
+	number := of.Float(a.Bits())
+	pack.Each[uint16](t, y, n, pack.Full[uint16](), func(p pack.Part) {
+		u, v := pack.LoadWords[uint16](p, x), pack.LoadWords[uint16](p, y)
+		from, to := u.Halves(of), v.Halves(of)
+		axpy(number, from[:], to[:])
+		pack.StoreWords[uint16](p, y, pack.FromHalves(of, &to, true))
+	})
 }
 
 //gpu:kernel block=256
@@ -39,15 +49,9 @@ func axpy_f64(t gpu.Thread, y, n uint64, a float64, x uint64) {
 	})
 }
 
-// axpy adds the multiples of the elements at x to those at y.
-func axpy(t gpu.Thread, y, n uint64, a float32, x uint64, kind pack.Kind) {
-	pack.EachFloat(t, y, n, kind, func(p pack.Part) {
-		u, v := pack.LoadFloats(p, x, kind), pack.LoadFloats(p, y, kind)
-		v.Map2(kind, &u, func(y, x *[4]float32) {
-			for k := range x {
-				y[k] = num.FMA(a, x[k], y[k])
-			}
-		})
-		pack.StoreFloats(p, y, kind, v)
-	})
+// axpy adds multiples of the numbers x to the numbers y.
+func axpy(a float32, x, y []float32) {
+	for k := range x {
+		y[k] = num.FMA(a, x[k], y[k])
+	}
 }

@@ -65,7 +65,7 @@ func same(t gpu.Thread, dst, src, n uint64, log uint32) {
 			pack.StoreUnit(to, 16, pack.LoadAny(from, log))
 			return
 		}
-		for k := p.Low; k < p.High; k += 1 << log {
+		for k, high := p.Range(); k < high; k += 1 << log {
 			pack.Rolled()
 			switch to, from := to+uint64(k), from+uint64(k); log {
 			case 0:
@@ -113,9 +113,10 @@ func store(p pack.Part, dst uint64, log uint32, x *pack.Elements[uint32]) {
 		return
 	}
 	at := dst + uint64(p.First<<log)
-	for k := int32(0); k < p.High; k++ {
+	low, high := p.Range()
+	for k := int32(0); k < high; k++ {
 		pack.Rolled()
-		if k >= p.Low {
+		if k >= low {
 			switch log {
 			case U8:
 				*pack.Element[uint8](at) = uint8(x[0])
@@ -136,7 +137,7 @@ func stored[B uint8 | uint16](p pack.Part, dst uint64, x *pack.Elements[uint32])
 	for k := range each {
 		y[k] = B(x[k])
 	}
-	p.Low, p.High, p.Complete = 0, each, true
+	p.Complete = true
 	pack.Store(p, dst, each, &y)
 }
 

@@ -44,7 +44,7 @@ func fill[B pack.Bits](t gpu.Thread, dst, n uint64, v B) {
 			return
 		}
 		part := gpu.ViewAt[B](dst, int(n))
-		for k := p.Low; k < p.High; k++ {
+		for k, high := p.Range(); k < high; k++ {
 			pack.Rolled()
 			part.Set(p.First+int(k), v)
 		}

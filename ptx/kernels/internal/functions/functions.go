@@ -1,5 +1,5 @@
 // Package functions contains functions of one element. Kernels of package unary and of package fused
-// compute them with the same code, so their results have the same bits.
+// compute those for float32 and float64 with the same code, so their results have the same bits.
 package functions
 
 import (

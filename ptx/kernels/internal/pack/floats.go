@@ -9,8 +9,8 @@ import (
 	"github.com/purecuda/cuda/ptx/num"
 )
 
-// Kind is the type of floats that are computed in float32. A kernel receives it as a parameter, so that
-// its code is the same for all kinds. Integers of 32 bits are moved as F32.
+// Kind is the type of floats that are computed in float32. Kernels for types of 16 bits receive it as a
+// parameter, so that they share their code.
 type Kind uint32
 
 const (
@@ -30,176 +30,150 @@ func (kind Kind) String() string {
 	return "f32"
 }
 
-// log returns the binary logarithm of the size. It has no branch: if it were a constant in kernels for
-// 16-bit types, the compiler would unroll the loops over the halves of a pack.
-func (kind Kind) log() uint32 { return 2 - (uint32(kind)+1)>>1 }
+// Short lists the elements of which Words hold a pack of 16 bytes.
+type Short interface{ uint16 | uint32 }
 
-// EachFloat calls do for the packs of 16 bytes of the calling thread.
-func EachFloat(t gpu.Thread, dst, n uint64, kind Kind, do func(Part)) {
-	eachPack(t, dst, n, 4-kind.log(), kind.log(), do)
-}
-
-// Map lets compute change the elements of w, four at a time. The elements move through w, since
-// registers have no index. Code for 8 elements would be twice as long.
-func (w *Words) Map(kind Kind, compute func(x *[4]float32)) {
-	for range 3 - kind.log() {
-		Rolled()
-		var x [4]float32
-		w.first(kind, &x)
-		compute(&x)
-		w.append(kind, &x)
+// Float converts one number of 16 bits.
+func (kind Kind) Float(bits uint16) float32 {
+	if kind == BF16 {
+		return num.BF16FromBits(bits).Float32()
 	}
+	return num.F16FromBits(bits).Float32()
 }
 
-// Map2 is Map with the elements of another pack, whose first half it removes.
-func (w *Words) Map2(kind Kind, other *Words, compute func(x, y *[4]float32)) {
-	w.Map(kind, func(x *[4]float32) {
-		var y [4]float32
-		other.first(kind, &y)
-		other[0], other[1] = other[2], other[3]
-		compute(x, &y)
-	})
-}
-
-// first returns the first four elements.
-func (w *Words) first(kind Kind, x *[4]float32) {
-	switch kind {
-	case F32:
-		for k := range x {
-			x[k] = math.Float32frombits(w[k])
-		}
-	case F16:
-		for k := range x {
-			x[k] = num.F16FromBits(w.half(k)).Float32()
-		}
-	default:
-		for k := range x {
-			x[k] = num.BF16FromBits(w.half(k)).Float32()
-		}
+// Singles returns the elements of a pack of float32.
+func (w *Words) Singles() (x [4]float32) {
+	for k := range x {
+		x[k] = math.Float32frombits(w[k])
 	}
+	return x
 }
 
-func (w *Words) half(k int) uint16 { return uint16(w[k/2] >> (k % 2 * 16)) }
-
-// append removes the first four elements and appends others.
-func (w *Words) append(kind Kind, x *[4]float32) {
-	var h [4]uint32
-	switch kind {
-	case F32:
-		for k := range x {
-			w[k] = math.Float32bits(x[k])
-		}
-		return
-	case F16:
-		for k := range x {
-			h[k] = uint32(num.ToF16(x[k]).Bits())
-		}
-	default:
-		for k := range x {
-			h[k] = uint32(num.ToBF16(x[k]).Bits())
-		}
+// FromSingles returns the pack with elements of type float32.
+func FromSingles(x *[4]float32) (w Words) {
+	for k := range w {
+		w[k] = math.Float32bits(x[k])
 	}
-	*w = Words{w[2], w[3], h[1]<<16 | h[0], h[3]<<16 | h[2]}
+	return w
 }
 
-// Float converts one element.
-func (kind Kind) Float(bits uint32) float32 {
-	switch kind {
-	case F32:
-		return math.Float32frombits(bits)
-	case F16:
-		return num.F16FromBits(uint16(bits)).Float32()
+// Halves returns the elements of a pack of numbers with 16 bits.
+func (w *Words) Halves(kind Kind) (x [8]float32) {
+	if kind == BF16 {
+		for k := range w {
+			x[2*k], x[2*k+1] = math.Float32frombits(w[k]<<16), math.Float32frombits(w[k]&^0xffff)
+		}
+		return x
 	}
-	return num.BF16FromBits(uint16(bits)).Float32()
+	for k := range w {
+		x[2*k], x[2*k+1] = num.F16FromBits(uint16(w[k])).Float32(), num.F16FromBits(uint16(w[k]>>16)).Float32()
+	}
+	return x
 }
 
-// LoadFloats is Load for EachFloat.
-func LoadFloats(p Part, src uint64, kind Kind) (w Words) {
-	at := src + uint64(p.First<<kind.log())
+// FromHalves rounds elements to 16 bits. The middle between two numbers of type BF16 is rounded to the even one
+// if even is true, and otherwise to either of them.
+func FromHalves(kind Kind, x *[8]float32, even bool) (w Words) {
+	if kind == BF16 {
+		for k := range w {
+			w[k] = gpu.BytePermute(roundBF16(x[2*k], even), roundBF16(x[2*k+1], even), 0x7632)
+		}
+		return w
+	}
+	for k := range w {
+		w[k] = uint32(num.ToF16(x[2*k]).Bits()) | uint32(num.ToF16(x[2*k+1]).Bits())<<16
+	}
+	return w
+}
+
+// roundBF16 rounds to BF16. The result is in the upper half. A NaN must have the bits of one that arithmetic
+// returns, or those of a BF16. On devices before sm_80, num.ToBF16 has more instructions, because it
+// accepts every NaN.
+func roundBF16(x float32, even bool) uint32 {
+	b := uint32(min(int32(math.Float32bits(x)), 0x7fff<<16)) // so that the bits of a NaN do not become a sign
+	if even {
+		return b + 0x7fff + b>>16&1
+	}
+	return b + 0x8000
+}
+
+// LoadWords is Load for complete packs of 16 bytes.
+func LoadWords[B Short](p Part, src uint64) (w Words) {
+	at := src + uint64(p.First*Size[B]())
 	if p.Complete && at&15 == 0 {
 		return *words(at)
 	}
-	clamp := func(k int32) int { return int(min(max(k, p.Low), p.High-1)) }
-	if kind == F32 {
-		v := gpu.ViewAt[uint32](at, 4)
-		for k := range w {
-			w[k] = v.At(clamp(int32(k)))
-		}
+	low, high := p.Range()
+	if low == high {
 		return w
 	}
-	v := gpu.ViewAt[uint16](at, 8)
-	for k := int32(0); k < int32(uint32(16)>>kind.log()); k += 4 {
+	v := gpu.ViewAt[B](at, Full[B]())
+	for k := int32(0); k < int32(Full[B]()); k += 4 {
 		Rolled()
-		var h [4]uint32
-		for i := range h {
-			h[i] = uint32(v.At(clamp(k + int32(i))))
-		}
-		w = Words{w[2], w[3], h[1]<<16 | h[0], h[3]<<16 | h[2]}
+		w.append4(func(i int32) uint32 { return uint32(v.At(int(min(max(k+i, low), high-1)))) }, Size[B]())
 	}
 	return w
 }
 
-// LoadFloatsRepeated is LoadRepeated for EachFloat.
-func LoadFloatsRepeated(p Part, src, n, m uint64, kind Kind) (w Words) {
+// append4 removes the first four elements of a size and appends those that at returns.
+func (w *Words) append4(at func(i int32) uint32, size int) {
+	var h [4]uint32
+	for i := range h {
+		h[i] = at(int32(i))
+	}
+	if size == 4 {
+		*w = h
+	} else {
+		*w = Words{w[2], w[3], h[1]<<16 | h[0], h[3]<<16 | h[2]}
+	}
+}
+
+// LoadWordsRepeated is LoadRepeated for packs of 16 bytes.
+func LoadWordsRepeated[B Short](p Part, src, n, m uint64) (w Words) {
 	i := repeated(p, n, m)
-	at := src + i<<kind.log()
-	if p.Complete && i+uint64(16)>>kind.log() <= m && at&15 == 0 {
+	at := src + i*uint64(Size[B]())
+	if p.Complete && i+uint64(Full[B]()) <= m && at&15 == 0 {
 		return *words(at)
 	}
-	next := func(k int32) {
-		if k >= p.Low {
-			i++
-		}
-		if i == m {
-			i = 0
-		}
-	}
-	if kind == F32 {
-		v := gpu.ViewAt[uint32](src, int(m))
-		for k := range w {
-			w[k] = v.At(int(i))
-			next(int32(k))
-		}
+	low, high := p.Range()
+	if low == high {
 		return w
 	}
-	v := gpu.ViewAt[uint16](src, int(m))
-	for k := int32(0); k < int32(uint32(16)>>kind.log()); k += 4 {
+	v := gpu.ViewAt[B](src, int(m))
+	for k := int32(0); k < int32(Full[B]()); k += 4 {
 		Rolled()
-		var h [4]uint32
-		for j := range h {
-			h[j] = uint32(v.At(int(i)))
-			next(k + int32(j))
-		}
-		w = Words{w[2], w[3], h[1]<<16 | h[0], h[3]<<16 | h[2]}
+		w.append4(func(j int32) uint32 {
+			x := uint32(v.At(int(i)))
+			if k+j >= low {
+				i++
+			}
+			if i == m {
+				i = 0
+			}
+			return x
+		}, Size[B]())
 	}
 	return w
 }
 
-// StoreFloats is Store for EachFloat.
-func StoreFloats(p Part, dst uint64, kind Kind, w Words) {
-	at := dst + uint64(p.First<<kind.log())
+// StoreWords is Store for packs of 16 bytes.
+func StoreWords[B Short](p Part, dst uint64, w Words) {
+	at := dst + uint64(p.First*Size[B]())
 	if p.Complete {
 		*words(at) = w
 		return
 	}
-	for k := int32(0); k < p.High; k++ {
+	low, high := p.Range()
+	for k := int32(0); k < high; k++ {
 		Rolled()
-		if k >= p.Low {
-			if kind == F32 {
-				*Element[uint32](at) = w[0]
-			} else {
-				*Element[uint16](at) = uint16(w[0])
-			}
+		if k >= low {
+			*Element[B](at) = B(w[0])
 		}
-		at += 1 << kind.log()
-		w = w.dropped(kind)
+		at += uint64(Size[B]())
+		if Size[B]() == 4 {
+			w = Words{w[1], w[2], w[3]}
+		} else {
+			w = Words{w[1]<<16 | w[0]>>16, w[2]<<16 | w[1]>>16, w[3]<<16 | w[2]>>16, w[3] >> 16}
+		}
 	}
-}
-
-// dropped returns w without its first element.
-func (w Words) dropped(kind Kind) Words {
-	if kind == F32 {
-		return Words{w[1], w[2], w[3]}
-	}
-	return Words{w[1]<<16 | w[0]>>16, w[2]<<16 | w[1]>>16, w[3]<<16 | w[2]>>16, w[3] >> 16}
 }

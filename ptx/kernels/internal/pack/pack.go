@@ -40,13 +40,19 @@ func Size[B Bits]() int {
 // Full returns the number of elements in 16 bytes.
 func Full[B Bits]() int { return 16 / Size[B]() }
 
-// Part is a pack: the elements First+Low to First+High-1 of an array. In a complete pack, Low is 0
-// and High is the number of elements of all packs. First is negative in a pack that begins before
-// the array.
+// Part is a pack: elements of an array, from First on. First is negative in a pack that begins before the
+// array.
 type Part struct {
-	First     int
-	Low, High int32
-	Complete  bool
+	First    int
+	Complete bool // the array has all elements of the pack
+	n        int  // number of elements of the array
+	each     int32
+}
+
+// Range returns the part of the pack that is in the array: its elements from low to high-1. Low is high only if the
+// array is empty.
+func (p *Part) Range() (low, high int32) {
+	return int32(max(-p.First, 0)), int32(min(p.n-p.First, int(p.each)))
 }
 
 // Elements holds the elements of a pack.
@@ -97,25 +103,19 @@ func loadEach[B Bits](at uint64, each int, x *Elements[B]) {
 	}
 }
 
-// eachPack is EachOf for packs of 1 << count elements.
+// threads is the number of threads of a block.
+const threads = 256
+
+// eachPack is EachOf for packs of 1 << count elements. A thread usually has one pack. Its code before the loads
+// is short: the code for a few elements does not take longer.
 func eachPack(t gpu.Thread, dst, n uint64, count, log uint32, do func(Part)) {
-	if n == 0 {
-		return
-	}
 	length, each := int(n), int32(1)<<count
 	// The elements between an aligned address and dst.
 	before := int32(uint32(dst) & (uint32(min(16, each<<log)) - 1) >> log)
-	for i := t.GlobalX()<<count - int(before); i < length; i += t.GridStrideX() << count {
-		Rolled() // a thread usually has one pack
-		p := Part{First: i, High: each}
-		if i < 0 {
-			p.Low = before
-		}
-		if left := length - i; left < int(each) {
-			p.High = int32(left)
-		}
-		p.Complete = p.High-p.Low == each
-		do(p)
+	step := threads << count
+	for i := t.BlockX()*step + int(int32(t.ThreadX())<<count-before); i < length; i += t.GridDimX() * step {
+		Rolled()
+		do(Part{i, i >= 0 && i <= length-int(each), length, each})
 	}
 }
 
@@ -132,9 +132,13 @@ func Load[B Bits](p Part, src uint64, each int, x *Elements[B]) {
 		loadVector(at, each, x)
 		return
 	}
+	low, high := p.Range()
+	if low == high {
+		return
+	}
 	v := gpu.ViewAt[B](at, each)
 	for k := range each {
-		x[k] = v.At(int(min(max(int32(k), p.Low), p.High-1)))
+		x[k] = v.At(int(min(max(int32(k), low), high-1)))
 	}
 }
 
@@ -146,10 +150,11 @@ func Store[B Bits](p Part, dst uint64, each int, x *Elements[B]) {
 		storeVector(at, each, x)
 		return
 	}
+	low, high := p.Range()
 	if each <= 4 {
 		v := gpu.ViewAt[B](at, each)
 		for k := range each {
-			if uint32(int32(k)-p.Low) < uint32(p.High-p.Low) {
+			if uint32(int32(k)-low) < uint32(high-low) {
 				v.Set(k, x[k])
 			}
 		}
@@ -157,9 +162,9 @@ func Store[B Bits](p Part, dst uint64, each int, x *Elements[B]) {
 	}
 	// The elements move through the first one, because registers cannot be indexed. Only the first
 	// and the last pack of an array come here, so the speed of this loop does not matter.
-	for k := int32(0); k < p.High; k++ {
+	for k := int32(0); k < high; k++ {
 		Rolled()
-		if k >= p.Low {
+		if k >= low {
 			*Element[B](at) = x[0]
 		}
 		at += uint64(size)
@@ -230,7 +235,7 @@ func storeVector[B Bits](at uint64, each int, x *Elements[B]) {
 // repeated returns the index of the first element of a pack in an array of m elements that is repeated
 // for a destination of n elements.
 func repeated(p Part, n, m uint64) uint64 {
-	i := uint64(p.First + int(p.Low))
+	i := uint64(max(p.First, 0))
 	if n != m {
 		if short := uint32(m); n < 1<<32 && short != 0 { // a 32-bit division is much faster
 			i = uint64(uint32(i) % short)
@@ -251,10 +256,14 @@ func LoadRepeated[B Bits](p Part, src, n, m uint64, each int, x *Elements[B]) {
 		loadVector(at, each, x)
 		return
 	}
+	low, high := p.Range()
+	if low == high {
+		return
+	}
 	v := gpu.ViewAt[B](src, int(m))
 	for k := range each {
 		x[k] = v.At(int(i))
-		if int32(k) >= p.Low {
+		if int32(k) >= low {
 			i++
 		}
 		if i == m {

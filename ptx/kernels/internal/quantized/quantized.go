@@ -271,5 +271,5 @@ func element(src uint64, n, i int, kind pack.Kind) float32 {
 	if kind == pack.F32 {
 		return gpu.ViewAt[float32](src, n).At(i)
 	}
-	return kind.Float(uint32(gpu.ViewAt[uint16](src, n).At(i)))
+	return kind.Float(gpu.ViewAt[uint16](src, n).At(i))
 }

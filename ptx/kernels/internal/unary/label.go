@@ -17,7 +17,7 @@ var names = [16]string{
 func Label(kernel string, args []unsafe.Pointer) string {
 	f := *(*uint32)(args[len(args)-1])
 	_, class, _ := strings.Cut(kernel, "_")
-	if class == "float" {
+	if class == "half" {
 		class = pack.Kind(f >> 4).String()
 	}
 	if name := names[f&15]; name != "" {

@@ -34,12 +34,23 @@ const (
 func Of(kind pack.Kind) uint32 { return uint32(kind) << 4 }
 
 //gpu:kernel block=256 minblocks=6
-func unary_float(t gpu.Thread, dst, n, src uint64, f uint32) {
+func unary_f32(t gpu.Thread, dst, n, src uint64, f uint32) {
+	pack.Each[uint32](t, dst, n, pack.Full[uint32](), func(p pack.Part) {
+		w := pack.LoadWords[uint32](p, src)
+		x := w.Singles()
+		compute(f, x[:])
+		pack.StoreWords[uint32](p, dst, pack.FromSingles(&x))
+	})
+}
+
+//gpu:kernel block=256 minblocks=8
+func unary_half(t gpu.Thread, dst, n, src uint64, f uint32) {
 	kind := pack.Kind(f >> 4)
-	pack.EachFloat(t, dst, n, kind, func(p pack.Part) {
-		w := pack.LoadFloats(p, src, kind)
-		w.Map(kind, func(x *[4]float32) { compute(f&15, x[:]) })
-		pack.StoreFloats(p, dst, kind, w)
+	pack.Each[uint16](t, dst, n, pack.Full[uint16](), func(p pack.Part) {
+		w := pack.LoadWords[uint16](p, src)
+		x := w.Halves(kind)
+		halves(f, &x)
+		pack.StoreWords[uint16](p, dst, pack.FromHalves(kind, &x, false))
 	})
 }
 
@@ -67,73 +78,80 @@ func each[T functions.Float](f func(T) T, x []T) {
 	}
 }
 
-// compute applies function f.
+// compute applies function f. The bits of its number are tested one by one, because comparisons with all
+// numbers would take more registers and time.
 func compute[T functions.Float](f uint32, x []T) {
-	switch f {
-	case Neg:
-		for k := range x {
-			x[k] = -x[k]
+	switch {
+	case f&8 != 0:
+		sigmoid(f, x)
+	case f&4 != 0:
+		switch {
+		case f&2 != 0 && f&1 != 0:
+			each(functions.GELU[T], x)
+		case f&2 != 0:
+			each(functions.Log[T], x)
+		case f&1 != 0:
+			each(functions.Tanh[T], x)
+		default:
+			each(functions.Rsqrt[T], x)
 		}
-	case Abs:
-		for k := range x {
-			x[k] = num.Abs(x[k])
-		}
-	case ReLU: // NaN stays NaN
+	default:
+		simple(f, x)
+	}
+}
+
+// simple computes Neg, Abs, ReLU and Sqrt.
+func simple[T functions.Float](f uint32, x []T) {
+	switch {
+	case f&2 != 0 && f&1 != 0:
+		each(num.Sqrt[T], x)
+	case f&2 != 0: // NaN stays NaN
 		for k := range x {
 			if x[k] < 0 {
 				x[k] = 0
 			}
 		}
-	case Sqrt:
-		for k := range x {
-			x[k] = num.Sqrt(x[k])
-		}
-	case Rsqrt:
-		each(functions.Rsqrt[T], x)
-	case Tanh:
-		each(functions.Tanh[T], x)
-	case Log:
-		each(functions.Log[T], x)
-	case GELU:
-		each(functions.GELU[T], x)
+	case f&1 != 0:
+		each(num.Abs[T], x)
 	default:
-		sigmoid(f, x)
+		for k := range x {
+			x[k] = -x[k]
+		}
 	}
 }
 
-// sigmoid computes the functions of the form x / (1 + exp(u)).
+// sigmoid computes the functions of the form x / (1 + exp(u)), and Exp.
 func sigmoid[T functions.Float](f uint32, x []T) {
-	var u [4 * 2]T
-	switch f {
-	case Exp:
-		//lint:ignore S1001 the elements are in registers
-		for k := range x {
-			u[k] = x[k]
-		}
-	case GELUTanh:
+	var u [4]T
+	switch {
+	case f&3 == GELUTanh&3:
 		for k, v := range x {
 			u[k] = functions.GELUTanhArgument(v)
 		}
-	default:
+	case f&3 != 0:
 		for k := range x {
 			u[k] = -x[k]
+		}
+	default:
+		for k := range x {
+			u[k] = x[k]
 		}
 	}
 	for k := range x {
 		u[k] = functions.Exp(u[k])
 	}
-	switch f {
-	case Exp:
+	switch {
+	case f&2 != 0:
 		for k := range x {
-			x[k] = u[k]
+			x[k] = functions.Quotient(x[k], u[k])
 		}
-	case Sigmoid:
+	case f&1 != 0:
 		for k := range x {
 			x[k] = functions.Quotient(1, u[k])
 		}
 	default:
 		for k := range x {
-			x[k] = functions.Quotient(x[k], u[k])
+			x[k] = u[k]
 		}
 	}
 }
