@@ -79,9 +79,9 @@ func inTurns(cfg driver.LaunchConfig, multiprocessors uint64) driver.LaunchConfi
 // turnsOf is the number of blocks per multiprocessor that inTurns launches.
 const turnsOf = 64
 
-// perThread is the number of elements of a row that a thread processes, unless there are more than
+// packsOfThread is the number of packs of 16 bytes of a row that a thread processes, unless there are more than
 // mostTeam threads can process.
-const perThread = 32
+const packsOfThread = 8
 
 // longEach is the number of long rows that each multiprocessor processes at a time. Rows that are
 // not kept are read twice. With fewer rows in progress, a larger part of each row stays in the cache.
@@ -110,7 +110,7 @@ func (r *rowwise) prepare(args ...arg) (*driver.Launch, error) {
 		return nil, err
 	}
 	m := maker{s, c, kernel, r.again}
-	if kernel != r.kernel && cols > perThread*mostTeam {
+	if kernel != r.kernel && cols > longRow {
 		l, err := r.prepareClusters(&m, d, args)
 		if l != nil || err != nil {
 			return l, err
@@ -122,21 +122,12 @@ func (r *rowwise) prepare(args ...arg) (*driver.Launch, error) {
 		return m.prepare(&cfg, args...)
 	}
 	threads := r.team(cols)
-	kept := uint64(0)
-	if threads > warp {
-		kept = r.kept(d, cols)
-		if kept == 0 {
-			rows = min(rows, longEach*d.multiprocessors)
-		}
+	kept := r.slots(d, cols, threads) >= r.mostPacks(cols, threads)
+	if !kept {
+		rows = min(rows, longEach*d.multiprocessors)
 	}
-	cfg := deal(rows, threads)
-	if threads <= warp {
-		kept = r.kept(d, cols) * uint64(cfg.Block.Y)
-	}
-	cfg.SharedMem = uint32(kept)
-	if threads > fullBlock || threads <= 2 || r.short() {
-		cfg = inTurns(cfg, d.multiprocessors)
-	}
+	cfg := inTurns(deal(rows, threads), d.multiprocessors)
+	cfg.SharedMem = uint32(r.slots(d, cols, threads) * uint64(cfg.Block.X*cfg.Block.Y) * packBytes)
 	return m.prepare(&cfg, args...)
 }
 
@@ -165,28 +156,33 @@ func (r *rowwise) bundles() driver.LaunchConfig {
 	}
 }
 
-// kept returns the number of bytes of shared memory that hold cols elements, or 0 if a block cannot
-// have so much.
-func (r *rowwise) kept(d *device, cols uint64) uint64 {
-	if n := cols / pack(r.src.size) * 16; n <= d.sharedMemory-sharedOfRows {
+// mostPacks returns the largest number of packs of a thread if "threads" threads share cols elements.
+func (r *rowwise) mostPacks(cols uint64, threads int) uint64 {
+	packs := cols / pack(r.src.size)
+	return max((packs+uint64(threads)-1)/uint64(threads), 1)
+}
+
+// slots returns the number of packs of a thread for which the block has shared memory: all, or packsOfThread if a
+// block cannot have so much.
+func (r *rowwise) slots(d *device, cols uint64, threads int) uint64 {
+	n, room := r.mostPacks(cols, threads), (d.sharedMemory-sharedOfRows)/packBytes/uint64(max(threads, fullBlock))
+	if n <= room {
 		return n
 	}
-	return 0
+	return min(room, packsOfThread)
 }
+
+// packBytes is the size of a pack in bytes.
+const packBytes = 16
 
 // sharedOfRows is at least the amount of shared memory that kernels over rows use for other purposes.
 const sharedOfRows = 1024
 
 // team returns the number of threads that share a row.
 func (r *rowwise) team(cols uint64) int {
-	packs := 4 * pack(r.dst.size)
-	threads := team(cols, perThread, mostTeam)
-	if cols <= packs*warp {
-		// If a row fits in one cache line, each thread processes fewer elements, so that more
-		// threads read the line at the same time.
-		line := lineBytes / uint64(r.dst.size)
-		threads = max(team(cols, packs, warp), team(min(cols, line), packs/2, warp))
-	}
+	// More threads read a cache line at the same time.
+	line := lineBytes / uint64(r.dst.size)
+	threads := max(team(cols, packsOfThread*pack(r.dst.size), mostTeam), team(min(cols, line), 2*pack(r.dst.size), warp))
 	if !r.packed() {
 		// There can be almost two packs of single elements.
 		threads = max(threads, team(cols, 2, warp/4))
@@ -197,11 +193,6 @@ func (r *rowwise) team(cols uint64) int {
 // lineBytes is the size of an L1 cache line in bytes.
 const lineBytes = 128
 
-// short reports whether rows consist of whole packs and fit in one cache line.
-func (r *rowwise) short() bool {
-	return r.packed() && uint64(r.dst.cols)*uint64(r.dst.size) <= lineBytes
-}
-
 // packed reports whether rows consist of packs of 16 bytes.
 func (r *rowwise) packed() bool { return r.dst.packed() && r.src.packed() }
 
@@ -210,12 +201,12 @@ func (b *box) packed() bool {
 	return b.addr%16 == 0 && b.pitch%n == 0 && b.cols%n == 0
 }
 
-// On devices with clusters, a cluster of up to mostCluster blocks shares a long row. Each thread
-// keeps packsOfThread packs. residentThreads is the number of threads of these kernels that fit in
+// On devices with clusters, a cluster of up to mostCluster blocks shares a row of more than longRow elements.
+// Each thread keeps packsOfThread packs. residentThreads is the number of threads of these kernels that fit in
 // the registers of a multiprocessor.
 const (
 	mostCluster     = 8
-	packsOfThread   = 8
+	longRow         = 32 * mostTeam
 	residentThreads = 1024
 )
 
@@ -249,17 +240,18 @@ func (r *rowwise) cluster(d *device) (cfg driver.LaunchConfig, turns int) {
 		each = 2 * each
 	}
 	blocks, threads := clusterFor(cols, each)
-	packs := cols / pack(r.dst.size)
-	kept := r.kept(d, (packs+uint64(blocks)-1)/uint64(blocks)*pack(r.dst.size))
+	// The share of a block is a number of packs.
+	share := (cols/pack(r.dst.size) + uint64(blocks) - 1) / uint64(blocks) * pack(r.dst.size)
+	slots := r.slots(d, share, threads)
 	turns = clusterTurns
-	if kept == 0 {
+	if slots < r.mostPacks(share, threads) {
 		turns = 1
 	}
 	return driver.LaunchConfig{
 		Grid:      driver.D1(blocks),
 		Block:     driver.D1(threads),
 		Cluster:   driver.D1(blocks),
-		SharedMem: uint32(kept),
+		SharedMem: uint32(slots * uint64(threads) * packBytes),
 	}, turns
 }
 

@@ -101,7 +101,7 @@ func (b *bundle[T]) each(lane int, whole bool, do, one func(place int, at uint64
 }
 
 // exchange does nothing, because a thread has its row for itself.
-func (r *bundled[T]) exchange(v, _ pair, _ func(pair) pair) pair { return v }
+func (r *bundled[T]) exchange(v, _ pair, _ func(p pair, width uint32) pair) pair { return v }
 
 func (r *bundled[T]) pairs() bool { return true }
 
@@ -113,9 +113,9 @@ func (r *bundled[T]) single(i int) int {
 	return i
 }
 
-// load returns a pack. The compiler must not join its words to a vector where that would be aligned: rows of a
+// fetch returns a pack. The compiler must not join its words to a vector where that would be aligned: rows of a
 // warp have different alignments.
-func (r *bundled[T]) load(k int) (w pack) {
+func (r *bundled[T]) fetch(k int) (w pack) {
 	w[0] = r.words[4*k]
 	apart()
 	w[1] = r.words[4*k+1]
@@ -139,34 +139,37 @@ func (r *bundled[T]) store(k int, w pack) {
 // apart keeps the compiler from joining accesses before and after it.
 func apart() { asIs() }
 
+func (r *bundled[T]) before() uint64 { return uint64(r.head * Size[T]()) }
+
 // sample returns a pack from the middle of the row. In a short row, it repeats the first element.
 func (r *bundled[T]) sample() pack {
 	if r.packs > 0 {
-		return r.load(r.packs / 2)
+		return r.fetch(r.packs / 2)
 	}
 	return repeated(r.elements[0])
 }
 
-// forth calls one for each single element and do for each pack.
-func (r *bundled[T]) forth(one func(x float32), do func(w *pack)) {
+func (r *bundled[T]) forth(begin func(), one func(x float32), do func(w *pack)) {
+	begin()
 	for i := range r.singles {
 		asIs()
 		one(floatFrom(r.half, r.elements[r.single(i)]))
 	}
 	for k := range r.packs {
 		asIs()
-		w := r.load(k)
+		w := r.fetch(k)
 		do(&w)
 	}
 }
 
-// back replaces each pack and each single element by what the functions return. at is the number of bytes
-// before it in the row.
-func (r *bundled[T]) back(one func(x float32, at uint64) float32, do func(w *pack, at uint64) pack) {
+// load may return a pack that begins at any element.
+func (r *bundled[T]) load(column uint64) pack { return loadAny[T](column) }
+
+func (r *bundled[T]) back(_ [2]uint64, one func(x float32, at uint64) float32, do func(w *pack, at uint64) pack) {
 	for k := range r.packs {
 		asIs()
-		w := r.load(k)
-		r.store(k, do(&w, uint64(r.head*Size[T]()+k*16)))
+		w := r.fetch(k)
+		r.store(k, do(&w, uint64(k*16)))
 	}
 	for i := range r.singles {
 		asIs()

@@ -16,7 +16,7 @@ import (
 // has ended.
 type Cluster struct {
 	Block
-	turn uint32
+	exchanges uint32 // number of exchanges with other blocks
 }
 
 // mostBlocks is the largest number of blocks of a cluster that every device with clusters supports.
@@ -28,87 +28,75 @@ type notes [2][2][mostBlocks]uint64
 
 func (c *Cluster) board() *notes { return gpu.Shared[notes](c.t) }
 
-// begin clears the notes. exchange waits until all blocks have done so.
-func (c *Cluster) begin() {
-	if c.blocks() == 1 {
-		return
+// clusterOf returns the team of the cluster and clears its notes. exchange waits until all blocks have done so.
+func clusterOf(t gpu.Thread) *Cluster {
+	c := &Cluster{Block: Block{t: t}}
+	if c.blocks() > 1 {
+		if i := uint32(t.ThreadX()); i < 4*mostBlocks {
+			c.board()[i/16][i/8%2][i%8] = 0
+		}
+		t.ClusterArrive()
 	}
-	if i := c.t.ThreadX(); i < 4*mostBlocks {
-		c.board()[i/16][i/8%2][i%8] = 0
-	}
-	c.t.ClusterArrive()
+	return c
 }
 
 func (c *Cluster) pairs() bool { return true }
 
-func (c *Cluster) copies(start func(t gpu.Thread)) bool {
-	start(c.t)
-	c.t.CommitGroup()
-	return true
-}
+func (c *Cluster) copy(dst, src *pack) { gpu.CopyAsync(c.t, dst, src) }
+func (c *Cluster) commit()             { c.t.CommitGroup() }
+func (c *Cluster) wait()               { c.t.WaitGroup(0) }
 
-func (c *Cluster) wait() { c.t.WaitGroup(0) }
+func (c *Cluster) number() uint64 { return uint64(c.t.ClusterX()) }
+func (c *Cluster) count() uint64  { return uint64(uint32(c.t.GridDimX()) / c.blocks()) }
 
 // blocks returns at least 1, so that the compiler adds no checks of divisions.
-func (c *Cluster) blocks() int { return max(c.t.ClusterDimX(), 1) }
+func (c *Cluster) blocks() uint32 { return max(uint32(c.t.ClusterDimX()), 1) }
 
-// share gives the block a part of the packs. The first block has the single elements.
-func (c *Cluster) share(p *parts) {
-	if c.blocks() == 1 {
-		return
-	}
-	rank, each := c.t.ClusterBlockX(), shareOf(p.packs, c.blocks())
-	before := min(rank*each, p.packs)
-	p.packs = min(each, p.packs-before)
-	p.first += uint64(before * 16)
-	p.begin += before * p.perPack
-	if rank > 0 {
-		p.singles = 0
+func (c *Cluster) block() (rank, blocks uint32) { return uint32(c.t.ClusterBlockX()), c.blocks() }
+
+// exchange combines the values of a warp, then those of a block, and then those of a cluster.
+func (c *Cluster) exchange(v, none pair, combine func(p pair, width uint32) pair) pair {
+	warps, blocks, width := uint32(c.t.BlockDimX())/gpu.WarpSize, c.blocks(), widthOf(c.t)
+	for {
+		v = combine(v, width)
+		switch {
+		case warps > 1:
+			v, width = c.meet(v, none, warps)
+			warps = 0
+		case blocks > 1:
+			v, width = c.tell(v, none), mostBlocks
+			blocks = 0
+		default:
+			return v
+		}
 	}
 }
 
-// shareOf returns the largest number of packs of a block.
-func shareOf(packs, blocks int) int {
-	if blocks == 1 {
-		return packs
-	}
-	return (packs + blocks - 1) / blocks
-}
-
-func (c *Cluster) exchange(v, none pair, combine func(pair) pair) pair {
-	v = c.Block.exchange(v, none, combine)
-	if c.blocks() == 1 {
-		return v
-	}
-	c.turn++
-	if c.turn == 1 {
+// tell gives each warp the pairs of all blocks, in groups of mostBlocks lanes. One warp writes the notes of its block,
+// and waits for those of the others.
+func (c *Cluster) tell(v, none pair) pair {
+	c.exchanges++
+	if c.exchanges == 1 {
 		c.t.ClusterWait()
 	}
-	// Each warp reads the notes that one warp has written for its block.
-	here := &c.board()[c.turn%2]
-	lane := c.t.Lane()
-	if c.t.ThreadX() < c.blocks() {
+	here := &c.board()[c.exchanges%2]
+	if block := c.t.ThreadX(); uint32(block) < c.blocks() {
 		for i := range v {
-			note := uint64(c.turn)<<32 | uint64(math.Float32bits(v[i]))
-			gpu.AtomicStore(gpu.MapShared(c.t, &here[i][c.t.ClusterBlockX()], lane), note, gpu.Relaxed, gpu.ScopeCluster)
+			note := uint64(c.exchanges)<<32 | uint64(math.Float32bits(v[i]))
+			gpu.AtomicStore(gpu.MapShared(c.t, &here[i][c.t.ClusterBlockX()], block), note, gpu.Relaxed, gpu.ScopeCluster)
+		}
+		for i := range v {
+			for uint32(gpu.AtomicLoad(&here[i][block], gpu.Relaxed, gpu.ScopeCluster)>>32) != c.exchanges {
+			}
 		}
 	}
-	v = none
-	if lane < c.blocks() {
-		for i := range v {
-			v[i] = c.read(&here[i][lane])
-		}
+	c.t.Sync()
+	if block := uint32(c.t.Lane()) % mostBlocks; block < c.blocks() {
+		return pair{c.read(&here[0][block]), c.read(&here[1][block])}
 	}
-	c.t.SyncWarp()
-	return combine(v)
+	return none
 }
 
-// read waits for a note of this exchange.
 func (c *Cluster) read(place *uint64) float32 {
-	for {
-		note := gpu.AtomicLoad(place, gpu.Relaxed, gpu.ScopeCluster)
-		if uint32(note>>32) == c.turn {
-			return math.Float32frombits(uint32(note))
-		}
-	}
+	return math.Float32frombits(uint32(gpu.AtomicLoad(place, gpu.Relaxed, gpu.ScopeCluster)))
 }

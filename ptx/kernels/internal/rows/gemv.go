@@ -13,7 +13,7 @@ type Scaled struct {
 // Gemv multiplies a matrix by a vector: see kernels.Gemv and kernels.GemvRMSNorm. A team takes two rows at
 // a time. If they have the same alignment, what it loads of x serves both.
 func Gemv[A, X Float](t gpu.Thread, y, a, x, rows, cols, pitch uint64, half Half, by Scaled) {
-	team := &Block{t}
+	team := &Block{t: t}
 	alike := pitch*uint64(Size[A]())%16 == 0
 	eachRow(t, int((rows+1)/2), int(cols), func(pairOfRows, n int) {
 		r := 2 * pairOfRows
@@ -43,7 +43,7 @@ func Gemv[A, X Float](t gpu.Thread, y, a, x, rows, cols, pitch uint64, half Half
 			if last {
 				sums = s
 			}
-			sums = team.exchange(sums, pair{}, func(p pair) pair { return pair{sumOfWarp(t, p[0]), sumOfWarp(t, p[1])} })
+			sums = team.exchange(sums, pair{}, func(p pair, width uint32) pair { return sumsOf(t, p, width) })
 			if last {
 				break
 			}
@@ -62,7 +62,7 @@ func Gemv[A, X Float](t gpu.Thread, y, a, x, rows, cols, pitch uint64, half Half
 // also returns the sum of the squares of its elements of x.
 func products[A, X Float](team *Block, row, next, x uint64, n int, both bool, half Half, by Scaled) (sum, sumOfNext, squared float32) {
 	p := partsOf[A](row, n)
-	rank, size := team.rank(), team.size()
+	rank, size := team.t.ThreadX(), team.t.BlockDimX()
 	for i := rank; i < p.singles; i += size {
 		asIs()
 		at := p.single(i)
@@ -134,4 +134,12 @@ func factors[A, X Float](half Half, at uint64) (f [8]float32) {
 		}
 	}
 	return f
+}
+
+func squares[T Float](v *[8]float32) float32 {
+	s := v[0] * v[0]
+	for i := 1; i < perPack[T](); i++ {
+		s += v[i] * v[i]
+	}
+	return s
 }

@@ -1,118 +1,214 @@
 package rows
 
-import "github.com/purecuda/cuda/ptx/gpu"
+import (
+	"math/bits"
+
+	"github.com/purecuda/cuda/ptx/gpu"
+)
 
 // A line is a row whose elements are visited in order, and then replaced.
 type line[T Float] interface {
 	*twice[T, *Block] | *twice[T, *Cluster] | *bundled[T]
-	forth(one func(x float32), do func(w *pack))
-	back(one func(x float32, at uint64) float32, do func(w *pack, at uint64) pack)
-	exchange(v, none pair, combine func(pair) pair) pair // see Team
+	// forth calls begin once. It then calls one for each of the thread's single elements, and do for each of its
+	// packs.
+	forth(begin func(), one func(x float32), do func(w *pack))
+	// back replaces each pack and each single element by what the functions return. columns are the addresses of
+	// operands with an element for each column, or 0. one gets the number of bytes before the element in the
+	// row, and do the number of bytes before the pack in the line's packs.
+	back(columns [2]uint64, one func(x float32, at uint64) float32, do func(w *pack, at uint64) pack)
+	before() uint64                                                      // number of bytes before the line's packs in the row
+	exchange(v, none pair, combine func(p pair, width uint32) pair) pair // see Team
 	pairs() bool
+	sample() pack            // returns elements whose mean is likely to be near the mean of the row
+	load(column uint64) pack // returns the elements of an operand for a pack
 }
 
-// twice is a row that a team reads twice. If the dynamic shared memory has room, the packs are kept
-// there in between. Each thread reads only packs that it has kept itself, so there is no barrier. The
-// single elements are few, and are read from the cache.
+// twice is a row that a team reads twice. A thread copies its packs to shared memory, as many as there is room
+// for. If that is all of them, it reads the row from memory once. Each thread reads only packs that it has copied
+// itself, so there is no barrier. The single elements are few, and are read from the cache.
+//
+// On devices that can, the copies are asynchronous: registers have room for few loads, and a multiprocessor must
+// have many more in flight.
 type twice[T Float, M Team] struct {
-	parts
-	dst  uint64
-	team M
-	half Half
-	room []uint32
-	keep bool
-	// ready is set if the packs were copied. They are complete after a wait.
-	ready bool
-	end   int // number of the pack after those that the thread has read in the first pass
+	team     M
+	half     Half
+	src, dst uint64 // addresses of the row
+	head     uint32 // number of elements before all packs
+	tail     uint64 // number of bytes of all packs
+	begin    uint64 // number of bytes before the packs of the team
+	packs    int32  // number of packs of the team
+	singles  int32  // number of single elements of the team
+	slots    int32  // number of packs of a thread that there is room for
+	from     int32  // number of the team's first pack in shared memory
 }
 
-// twiceOf returns a row of n elements, which dst replaces. cols is the length of the longest row of the kernel.
-// If the device can, twiceOf starts copies of all packs of the thread: registers have room for few loads, and
-// a multiprocessor must have many more in flight.
-func twiceOf[T Float, M Team](t gpu.Thread, team M, half Half, dst, row uint64, n, cols int) *twice[T, M] {
-	r := &twice[T, M]{parts: partsOf[T](row, n), dst: dst, team: team, half: half}
-	team.share(&r.parts)
-	size := shareOf(cols/perPack[T](), team.blocks()) * 4
-	room := gpu.DynamicShared[uint32](t)
-	r.keep = size*t.BlockDimY() <= len(room)
-	r.room = room[t.ThreadY()*size:]
-	r.ready = r.keep && team.copies(func(t gpu.Thread) {
-		packs := gpu.ViewAt[uint32](r.first, r.packs*4).Slice()
-		for k := team.rank(); k < r.packs; k += team.size() {
-			asIs()
-			gpu.CopyAsync(t, (*pack)(r.room[k*4:]), (*pack)(packs[k*4:]))
+// eachTwice calls the function do for the rows of the calling thread's team. The teams of a warp stay together,
+// because they exchange values with shuffles. After the last row, some of them therefore get a row without
+// columns.
+func eachTwice[T Float, M Team](t gpu.Thread, team M, dst, src, rows, cols, dstPitch, srcPitch uint64, half Half, do func(r *twice[T, M])) {
+	slots := int32(uint32(len(gpu.DynamicShared[pack](t))) / max(uint32(t.BlockDimX()*t.BlockDimY()), 1))
+	if slots == 0 {
+		panic("the launch has no shared memory for the packs of each thread")
+	}
+	teams := uint64(t.BlockDimY())
+	row, step := team.number()*teams+uint64(t.ThreadY()), team.count()*teams
+	before := uint64(uint32(t.Lane()) >> uint32(bits.Len32(uint32(t.BlockDimX()))-1)) // teams of this warp before this one
+	from, to := src+row*srcPitch*uint64(Size[T]()), dst+row*dstPitch*uint64(Size[T]())
+	for row-before < rows {
+		asIs()
+		n := cols
+		if row >= rows {
+			n = 0
 		}
-	})
+		r := twiceOf[T](team, half, to, from, n)
+		r.slots = slots
+		do(r)
+		row += step
+		from += step * srcPitch * uint64(Size[T]())
+		to += step * dstPitch * uint64(Size[T]())
+	}
+}
+
+func twiceOf[T Float, M Team](team M, half Half, dst, src, n uint64) *twice[T, M] {
+	head := uint32(-src&15) / uint32(Size[T]())
+	if uint64(head) > n {
+		head = uint32(n)
+	}
+	packs := int32((n - uint64(head)) / uint64(perPack[T]()))
+	r := &twice[T, M]{
+		team: team, half: half, src: src, dst: dst, head: head, tail: uint64(packs) * 16,
+		begin: uint64(head) * uint64(Size[T]()), packs: packs, singles: int32(n) - packs*int32(perPack[T]()),
+	}
+	rank, blocks := team.block()
+	if blocks > 1 {
+		// The first block has the single elements.
+		each := int32((uint32(packs) + blocks - 1) / blocks)
+		before := min(int32(rank)*each, packs)
+		r.packs = min(each, packs-before)
+		r.begin += uint64(before) * 16
+		if rank > 0 {
+			r.singles = 0
+		}
+	}
 	return r
 }
 
-// forth calls one for each single element of the calling thread, while packs are copied, and then do for
-// each pack.
-func (r *twice[T, M]) forth(one func(x float32), do func(w *pack)) {
-	rank, size := r.team.rank(), r.team.size()
-	for i := rank; i < r.singles; i += size {
-		asIs()
-		one(floatOf[T](r.half, r.row+uint64(r.single(i)*Size[T]())))
+// start starts copies of the thread's packs, from the team's pack number "from" on. It returns the number of the
+// team's pack after them.
+func (r *twice[T, M]) start(from int32) int32 {
+	t := r.team.thread()
+	rank, size := int32(t.ThreadX()), int32(t.BlockDimX())
+	room, threads := gpu.DynamicShared[pack](t), size*int32(t.BlockDimY())
+	end := min(r.packs, from+r.slots*size)
+	i := int32(t.ThreadY())*size + rank
+	packs := r.src + r.begin
+	for k := from + rank; k < end; k += size {
+		r.team.copy(&room[i], words(packs+uint64(uint32(k))*16))
+		i += threads
 	}
-	packs := gpu.ViewAt[uint32](r.first, r.packs*4).Slice()
-	if r.ready {
-		r.team.wait()
-	}
-	load := func(k int) pack {
-		if r.ready {
-			return *(*pack)(r.room[k*4:])
-		}
-		return *(*pack)(packs[k*4:])
-	}
-	// The next pack is loaded before the current one is used.
-	var w, next pack
-	k := rank
-	if k < r.packs {
-		w = load(k)
-	}
-	for k < r.packs {
-		asIs()
-		after := k + size
-		if after < r.packs {
-			next = load(after)
-		}
-		if r.keep && !r.ready {
-			*(*pack)(r.room[k*4:]) = w
-		}
-		do(&w)
-		w = next
-		k = after
-	}
-	r.end = k
+	r.team.commit()
+	r.from = from
+	return end
 }
 
-func (r *twice[T, M]) exchange(v, none pair, combine func(pair) pair) pair {
+func (r *twice[T, M]) forth(begin func(), one func(x float32), do func(w *pack)) {
+	t := r.team.thread()
+	rank, size := int32(t.ThreadX()), int32(t.BlockDimX())
+	room, threads := gpu.DynamicShared[pack](t), size*int32(t.BlockDimY())
+	for from := int32(0); ; {
+		end := r.start(from)
+		if from == 0 {
+			begin()
+			for i := rank; i < r.singles; i += size {
+				asIs()
+				one(floatOf[T](r.half, r.src+r.single(int(i))))
+			}
+		}
+		r.team.wait()
+		i := int32(t.ThreadY())*size + rank
+		for k := from + rank; k < end; k += size {
+			asIs()
+			w := room[i]
+			do(&w)
+			i += threads
+		}
+		if end == r.packs {
+			break
+		}
+		from = end
+	}
+}
+
+// single returns the number of bytes before single element i in the row. The elements of packs follow the others.
+func (r *twice[T, M]) single(i int) uint64 {
+	size := uint64(Size[T]())
+	switch {
+	case i >= int(r.singles):
+		return r.begin + uint64(i-int(r.singles))*size
+	case i >= int(r.head):
+		return uint64(i)*size + r.tail
+	}
+	return uint64(i) * size
+}
+
+// back begins with the packs that are in shared memory. If packs of dst or of columns do not begin at multiples
+// of 16 bytes, all elements are single.
+func (r *twice[T, M]) back(columns [2]uint64, one func(x float32, at uint64) float32, do func(w *pack, at uint64) pack) {
+	t := r.team.thread()
+	rank, size := int32(t.ThreadX()), int32(t.BlockDimX())
+	room, threads := gpu.DynamicShared[pack](t), size*int32(t.BlockDimY())
+	first := r.dst + r.begin
+	places := first
+	for _, c := range columns {
+		if c != 0 {
+			places |= c + r.begin
+		}
+	}
+	singles := int(r.singles)
+	if places&15 != 0 {
+		singles += int(r.packs) * perPack[T]()
+	} else {
+		for from := r.from; ; {
+			end := min(r.packs, from+r.slots*size)
+			i := int32(t.ThreadY())*size + rank
+			for k := from + rank; k < end; k += size {
+				asIs()
+				at := uint64(uint32(k)) * 16
+				*words(first + at) = do(&room[i], at)
+				i += threads
+			}
+			if from == 0 {
+				break
+			}
+			from -= r.slots * size
+			r.start(from)
+			r.team.wait()
+		}
+	}
+	for i := int(rank); i < singles; i += int(size) {
+		asIs()
+		at := r.single(i)
+		setFloat[T](r.half, r.dst+at, one(floatOf[T](r.half, r.src+at), at))
+	}
+}
+
+func (r *twice[T, M]) exchange(v, none pair, combine func(p pair, width uint32) pair) pair {
 	return r.team.exchange(v, none, combine)
 }
 
 func (r *twice[T, M]) pairs() bool { return r.team.pairs() }
 
-// back calls the function do for each pack, from the last to the first, and then the function one
-// for each single element: if the row was not kept, the caches hold what was read last. It stores what they
-// return. at is the number of bytes before the pack or the element in the row.
-func (r *twice[T, M]) back(one func(x float32, at uint64) float32, do func(w *pack, at uint64) pack) {
-	rank, size := r.team.rank(), r.team.size()
-	packs := gpu.ViewAt[uint32](r.first, r.packs*4).Slice()
-	begin := uint64(r.begin * Size[T]())
-	for k := r.end - size; k >= 0; k -= size {
-		asIs()
-		var w pack
-		if r.keep {
-			w = *(*pack)(r.room[k*4:])
-		} else {
-			w = *(*pack)(packs[k*4:])
-		}
-		at := begin + uint64(k*16)
-		storeAny[T](r.dst+at, do(&w, at))
+// sample returns a pack from the middle of the row. In a short row, it repeats the first element.
+func (r *twice[T, M]) sample() (w pack) {
+	switch {
+	case r.tail > 0:
+		return *words(r.src + uint64(r.head)*uint64(Size[T]()) + r.tail/2&^15)
+	case r.singles > 0:
+		return repeated(*value[T](r.src))
 	}
-	for i := rank; i < r.singles; i += size {
-		asIs()
-		at := uint64(r.single(i) * Size[T]())
-		setFloat[T](r.half, r.dst+at, one(floatOf[T](r.half, r.row+at), at))
-	}
+	return w
 }
+
+func (r *twice[T, M]) before() uint64 { return r.begin }
+
+func (r *twice[T, M]) load(column uint64) pack { return *words(column) }

@@ -9,102 +9,94 @@ import (
 // RMSNorm divides each row by its root mean square: see kernels.RMSNorm. The address of weight may be
 // 0.
 func RMSNorm[T Float](t gpu.Thread, dst, src, weight, rows, cols, dstPitch, srcPitch uint64, eps float32, half Half) {
-	team := &Block{t}
-	eachRow(t, int(rows), int(cols), func(row, n int) {
-		r := twiceOf[T](t, team, half, dst+offset[T](row, dstPitch), src+offset[T](row, srcPitch), n, int(cols))
-		rms[T](t, r, weight, int(cols), eps, half)
+	part := partOf(cols)
+	eachTwice(t, &Block{t: t}, dst, src, rows, cols, dstPitch, srcPitch, half, func(r *twice[T, *Block]) {
+		rms[T](t, r, weight, part, eps, half)
 	})
 }
 
 // RMSNormInClusters is RMSNorm for sm_90 and later. A cluster can share a row.
 func RMSNormInClusters[T Float](t gpu.Thread, dst, src, weight, rows, cols, dstPitch, srcPitch uint64, eps float32, half Half) {
-	team := &Cluster{Block: Block{t}}
-	eachRowOfClusters(team, int(rows), int(cols), func(row, n int) {
-		r := twiceOf[T](t, team, half, dst+offset[T](row, dstPitch), src+offset[T](row, srcPitch), n, int(cols))
-		rms[T](t, r, weight, int(cols), eps, half)
+	part := partOf(cols)
+	eachTwice(t, clusterOf(t), dst, src, rows, cols, dstPitch, srcPitch, half, func(r *twice[T, *Cluster]) {
+		rms[T](t, r, weight, part, eps, half)
 	})
 }
 
 // RMSNormOfBundles is RMSNorm for sm_90 and later, and for short rows.
 func RMSNormOfBundles[T Float](t gpu.Thread, dst, src, weight, rows, cols, dstPitch, srcPitch uint64, eps float32, half Half) {
+	part := partOf(cols)
 	bundles(t, dst, src, rows, cols, dstPitch, srcPitch, half, func(r *bundled[T]) {
-		rms[T](t, r, weight, int(cols), eps, half)
+		rms[T](t, r, weight, part, eps, half)
 	})
 }
 
-func rms[T Float, R line[T]](t gpu.Thread, r R, weight uint64, cols int, eps float32, half Half) {
+func rms[T Float, R line[T]](t gpu.Thread, r R, weight uint64, part, eps float32, half Half) {
 	var sum float32
-	r.forth(func(x float32) { sum += x * x }, func(w *pack) {
+	r.forth(func() {}, func(x float32) { sum += x * x }, func(w *pack) {
 		v := floats[T](half, w)
-		sum += squares[T](&v)
+		for i := range perPack[T]() {
+			sum += v[i] * v[i]
+		}
 	})
-	all := r.exchange(pair{sum, 0}, pair{}, func(p pair) pair { return pair{sumOfWarp(t, p[0]), 0} })
-	finish[T](r, weight, 0, 0, gpu.ApproxRsqrt(all[0]/float32(cols)+eps), half)
+	all := r.exchange(pair{sum, 0}, pair{}, func(p pair, width uint32) pair { return pair{sumOf(t, p[0], width), 0} })
+	factor := gpu.ApproxRsqrt(all[0]*part + eps)
+	finish[T](r, weight, 0, half, func(x, w, _ float32) float32 { return x * factor * w })
 }
 
 // LayerNorm moves each row to the mean 0 and the variance 1: see kernels.LayerNorm. The addresses of
 // weight and bias may be 0.
 func LayerNorm[T Float](t gpu.Thread, dst, src, weight, bias, rows, cols, dstPitch, srcPitch uint64, eps float32, half Half) {
-	team := &Block{t}
-	eachRow(t, int(rows), int(cols), func(row, n int) {
-		from := src + offset[T](row, srcPitch)
-		sample := sampleOf[T](from, n)
-		r := twiceOf[T](t, team, half, dst+offset[T](row, dstPitch), from, n, int(cols))
-		layer[T](t, r, &sample, weight, bias, int(cols), eps, half)
+	part := partOf(cols)
+	eachTwice(t, &Block{t: t}, dst, src, rows, cols, dstPitch, srcPitch, half, func(r *twice[T, *Block]) {
+		layer[T](t, r, weight, bias, part, eps, half)
 	})
 }
 
 // LayerNormInClusters is LayerNorm for sm_90 and later. A cluster can share a row.
 func LayerNormInClusters[T Float](t gpu.Thread, dst, src, weight, bias, rows, cols, dstPitch, srcPitch uint64, eps float32, half Half) {
-	team := &Cluster{Block: Block{t}}
-	eachRowOfClusters(team, int(rows), int(cols), func(row, n int) {
-		from := src + offset[T](row, srcPitch)
-		sample := sampleOf[T](from, n)
-		r := twiceOf[T](t, team, half, dst+offset[T](row, dstPitch), from, n, int(cols))
-		layer[T](t, r, &sample, weight, bias, int(cols), eps, half)
+	part := partOf(cols)
+	eachTwice(t, clusterOf(t), dst, src, rows, cols, dstPitch, srcPitch, half, func(r *twice[T, *Cluster]) {
+		layer[T](t, r, weight, bias, part, eps, half)
 	})
 }
 
 // LayerNormOfBundles is LayerNorm for sm_90 and later, and for short rows.
 func LayerNormOfBundles[T Float](t gpu.Thread, dst, src, weight, bias, rows, cols, dstPitch, srcPitch uint64, eps float32, half Half) {
+	part := partOf(cols)
 	bundles(t, dst, src, rows, cols, dstPitch, srcPitch, half, func(r *bundled[T]) {
-		sample := r.sample()
-		layer[T](t, r, &sample, weight, bias, int(cols), eps, half)
+		layer[T](t, r, weight, bias, part, eps, half)
 	})
 }
 
 // layer adds the distances of the elements to a number near the mean, and their squares. This takes one
 // exchange, and loses little if the number is at most twice the standard deviation from the mean. If it is
 // further away, the sums are repeated with the mean. The mean of the sample is likely to be near that of the row.
-func layer[T Float, R line[T]](t gpu.Thread, r R, sample *pack, weight, bias uint64, cols int, eps float32, half Half) {
-	// The sample is used after the copies of the row have started. Using it waits for its load.
-	v := floats[T](half, sample)
-	near := v[0]
-	for i := 1; i < perPack[T](); i++ {
-		near += v[i]
-	}
-	near *= 1 / float32(perPack[T]())
-	var mean, squared float32
+func layer[T Float, R line[T]](t gpu.Thread, r R, weight, bias uint64, part, eps float32, half Half) {
+	sample := r.sample()
+	var near, mean, squared float32
 	for again := false; ; again = true {
 		var sums pair
-		r.forth(func(x float32) {
+		r.forth(func() {
+			// Using the sample waits for its load, so the copies of the row have started before.
+			if !again {
+				v := floats[T](half, &sample)
+				near = (v[0] + v[1] + v[2] + v[3]) / 4
+			}
+		}, func(x float32) {
 			x -= near
 			sums = pair{sums[0] + x, sums[1] + x*x}
 		}, func(w *pack) {
 			v := floats[T](half, w)
 			for i := range perPack[T]() {
-				v[i] -= near
+				x := v[i] - near
+				sums = pair{sums[0] + x, sums[1] + x*x}
 			}
-			s := v[0]
-			for i := 1; i < perPack[T](); i++ {
-				s += v[i]
-			}
-			sums = pair{sums[0] + s, sums[1] + squares[T](&v)}
 		})
-		sums = r.exchange(sums, pair{}, func(p pair) pair { return sumsOfWarp(t, p) })
-		d := sums[0] / float32(cols)
+		sums = r.exchange(sums, pair{}, func(p pair, width uint32) pair { return sumsOf(t, p, width) })
+		d := sums[0] * part
 		mean = near + d
-		squared = sums[1]/float32(cols) - d*d
+		squared = sums[1]*part - d*d
 		if squared < 0 { // not if it is NaN
 			squared = 0
 		}
@@ -113,20 +105,15 @@ func layer[T Float, R line[T]](t gpu.Thread, r R, sample *pack, weight, bias uin
 		}
 		near = mean
 	}
-	finish[T](r, weight, bias, mean, gpu.ApproxRsqrt(squared+eps), half)
+	factor := gpu.ApproxRsqrt(squared + eps)
+	shift := -mean * factor
+	finish[T](r, weight, bias, half, func(x, w, b float32) float32 {
+		return gpu.FMA(gpu.FMA(x, factor, shift), w, b)
+	})
 }
 
-// sampleOf returns a pack whose mean is likely to be near the mean of a row: one from the middle of it. In a
-// short row, it repeats the first element.
-func sampleOf[T Float](row uint64, n int) (w pack) {
-	if p := partsOf[T](row, n); p.packs > 0 {
-		return *words(p.first + uint64(p.packs)/2*16)
-	}
-	if n > 0 {
-		return repeated(*value[T](row))
-	}
-	return w
-}
+// partOf returns 1 divided by a number of columns.
+func partOf(cols uint64) float32 { return gpu.ApproxRcp(float32(cols)) }
 
 // repeated returns a pack of equal elements.
 func repeated[T Float](v T) pack {
@@ -137,50 +124,33 @@ func repeated[T Float](v T) pack {
 	return pack{w, w, w, w}
 }
 
-func squares[T Float](v *[8]float32) float32 {
-	s := v[0] * v[0]
-	for i := 1; i < perPack[T](); i++ {
-		s += v[i] * v[i]
-	}
-	return s
-}
-
-// finish stores (x - mean)·factor·weight + bias for each element x.
-func finish[T Float, R line[T]](r R, weight, bias uint64, mean, factor float32, half Half) {
-	r.back(func(x float32, at uint64) float32 {
-		x = (x - mean) * factor
+// finish stores what a function makes of each element, and of the elements of weight and bias of its column.
+func finish[T Float, R line[T]](r R, weight, bias uint64, half Half, do func(x, weight, bias float32) float32) {
+	factors, summands := repeated(roundTo[T](half, 1)), pack{}
+	weightOfPacks, biasOfPacks := weight+r.before(), bias+r.before()
+	r.back([2]uint64{weight, bias}, func(x float32, at uint64) float32 {
+		w, b := float32(1), float32(0)
 		if weight != 0 {
-			x *= floatOf[T](half, weight+at)
+			w = floatOf[T](half, weight+at)
 		}
 		if bias != 0 {
-			x += floatOf[T](half, bias+at)
+			b = floatOf[T](half, bias+at)
 		}
-		return x
-	}, func(w *pack, at uint64) pack {
+		return do(x, w, b)
+	}, func(v *pack, at uint64) pack {
 		// Both loads begin before one ends.
-		var factors, summands pack
 		if weight != 0 {
-			factors = loadAny[T](weight + at)
+			factors = r.load(weightOfPacks + at)
 		}
 		if bias != 0 {
-			summands = loadAny[T](bias + at)
+			summands = r.load(biasOfPacks + at)
 		}
-		v := floats[T](half, w)
-		for i := range perPack[T]() {
-			v[i] = (v[i] - mean) * factor
-		}
-		if weight != 0 {
-			f := floats[T](half, &factors)
+		return forHalf[T](half, func(half Half) pack {
+			x, w, b := floats[T](half, v), floats[T](half, &factors), floats[T](half, &summands)
 			for i := range perPack[T]() {
-				v[i] *= f[i]
+				x[i] = do(x[i], w[i], b[i])
 			}
-		}
-		if bias != 0 {
-			f := floats[T](half, &summands)
-			for i := range perPack[T]() {
-				v[i] += f[i]
-			}
-		}
-		return packed[T](half, r.pairs(), &v)
+			return packed[T](half, r.pairs(), &x)
+		})
 	})
 }

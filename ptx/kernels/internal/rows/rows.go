@@ -235,6 +235,14 @@ func floats[T Float](h Half, w *pack) (v [8]float32) {
 	return v
 }
 
+// forHalf calls a function with a constant, so that the function does not branch.
+func forHalf[T Float](half Half, do func(Half) pack) pack {
+	if Size[T]() == 2 && half == BF16 {
+		return do(BF16)
+	}
+	return do(F16)
+}
+
 // packed rounds the elements of a pack. With pairs, it uses the instructions for two numbers of 16
 // bits, which require sm_80.
 func packed[T Float](h Half, pairs bool, v *[8]float32) (w pack) {
@@ -280,24 +288,4 @@ func loadAny[T Float](at uint64) (w pack) {
 		w[i] = uint32(v[2*i]) | uint32(v[2*i+1])<<16
 	}
 	return w
-}
-
-// storeAny stores a pack of elements of type T that may begin at any element.
-func storeAny[T Float](at uint64, w pack) {
-	switch {
-	case at&15 == 0:
-		*words(at) = w
-	case Size[T]() == 4:
-		v := gpu.ViewAt[uint32](at, 4).Slice()
-		//lint:ignore S1001 the elements are in registers
-		for i := range w {
-			v[i] = w[i]
-		}
-	default:
-		v := gpu.ViewAt[uint16](at, 8).Slice()
-		for i := range w {
-			v[2*i] = uint16(w[i])
-			v[2*i+1] = uint16(w[i] >> 16)
-		}
-	}
 }

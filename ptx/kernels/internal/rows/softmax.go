@@ -10,17 +10,15 @@ import (
 
 // Softmax sets each row of dst to the softmax of scale times the row of src: see kernels.Softmax.
 func Softmax[T Float](t gpu.Thread, dst, src, rows, cols, dstPitch, srcPitch uint64, scale float32, half Half) {
-	team := &Block{t}
-	eachRow(t, int(rows), int(cols), func(row, n int) {
-		softmax[T](t, twiceOf[T](t, team, half, dst+offset[T](row, dstPitch), src+offset[T](row, srcPitch), n, int(cols)), scale, half)
+	eachTwice(t, &Block{t: t}, dst, src, rows, cols, dstPitch, srcPitch, half, func(r *twice[T, *Block]) {
+		softmax[T](t, r, scale, half)
 	})
 }
 
 // SoftmaxInClusters is Softmax for sm_90 and later. A cluster can share a row.
 func SoftmaxInClusters[T Float](t gpu.Thread, dst, src, rows, cols, dstPitch, srcPitch uint64, scale float32, half Half) {
-	team := &Cluster{Block: Block{t}}
-	eachRowOfClusters(team, int(rows), int(cols), func(row, n int) {
-		softmax[T](t, twiceOf[T](t, team, half, dst+offset[T](row, dstPitch), src+offset[T](row, srcPitch), n, int(cols)), scale, half)
+	eachTwice(t, clusterOf(t), dst, src, rows, cols, dstPitch, srcPitch, half, func(r *twice[T, *Cluster]) {
+		softmax[T](t, r, scale, half)
 	})
 }
 
@@ -29,84 +27,114 @@ func SoftmaxOfBundles[T Float](t gpu.Thread, dst, src, rows, cols, dstPitch, src
 	bundles(t, dst, src, rows, cols, dstPitch, srcPitch, half, func(r *bundled[T]) { softmax[T](t, r, scale, half) })
 }
 
+// softmax adds powers of the elements' products with scale, each divided by the power of an anchor near the largest
+// product. What is divided by does not matter if it is the same for all elements.
 func softmax[T Float, R line[T]](t gpu.Thread, r R, scale float32, half Half) {
-	own := softened{most: -math32.Inf(1)}
-	r.forth(func(x float32) {
-		x = float32(x * scale)
-		own.raise(x)
-		own.sum += roughPower(x - anchor(own.most))
+	if Size[T]() == 2 {
+		scale *= 1 / math.Ln2
+	}
+	var anchor, sum float32
+	// move adds a difference to the anchor if it is too large, or if nothing was added to the sum yet.
+	move := func(m float32) bool {
+		first, next := sum == 0 && m > -math32.Inf(1), anchor+m
+		if !(m > slack || first) || next == anchor {
+			return false
+		}
+		if !first {
+			sum *= roughPower[T](anchor - next)
+		}
+		anchor = next
+		return true
+	}
+	r.forth(func() {}, func(x float32) {
+		for {
+			asIs()
+			if d := difference(x, scale, anchor); !move(d) {
+				sum += roughPower[T](d)
+				break
+			}
+		}
 	}, func(w *pack) {
 		v := floats[T](half, w)
-		scaled[T](&v, scale)
-		m := v[0]
-		for i := 1; i < perPack[T](); i++ {
-			m = num.Max(m, v[i])
+		var d [8]float32
+		for {
+			asIs()
+			d = differences[T](v, scale, anchor)
+			m := d[0]
+			for i := 1; i < perPack[T](); i++ {
+				m = num.Max(m, d[i])
+			}
+			if !move(m) {
+				break
+			}
 		}
-		own.raise(m)
-		a := anchor(own.most)
-		s := roughPower(v[0] - a)
-		for i := 1; i < perPack[T](); i++ {
-			s += roughPower(v[i] - a)
-		}
-		own.sum += s
-	})
-	all := r.exchange(pair{own.most, own.sum}, pair{-math32.Inf(1), 0}, func(p pair) pair {
-		m := mostOfWarp(t, p[0])
-		return pair{m, sumOfWarp(t, float32(p[1]*math32.Exp(p[0]-anchor(m))))}
-	})
-	a, factor := anchor(all[0]), gpu.ApproxRcp(all[1])
-	r.back(func(x float32, _ uint64) float32 {
-		x = float32(x * scale)
-		return power[T](x-a) * factor
-	}, func(w *pack, _ uint64) pack {
-		v := floats[T](half, w)
-		scaled[T](&v, scale)
 		for i := range perPack[T]() {
-			v[i] = power[T](v[i]-a) * factor
+			sum += roughPower[T](d[i])
+		}
+	})
+	if sum == 0 {
+		anchor = -math32.Inf(1)
+	}
+	all := r.exchange(pair{anchor, sum}, pair{-math32.Inf(1), 0}, func(p pair, width uint32) pair {
+		m := mostOf(t, p[0], width)
+		if p[0] != m {
+			p[1] *= power[T](p[0] - m)
+		}
+		return pair{m, sumOf(t, p[1], width)}
+	})
+	anchor, factor := all[0], gpu.ApproxRcp(all[1])
+	r.back([2]uint64{}, func(x float32, _ uint64) float32 {
+		return power[T](difference(x, scale, anchor)) * factor
+	}, func(w *pack, _ uint64) pack {
+		v := differences[T](floats[T](half, w), scale, anchor)
+		for i := range perPack[T]() {
+			v[i] = power[T](v[i]) * factor
 		}
 		return packed[T](half, r.pairs(), &v)
 	})
 }
 
-// scaled multiplies the elements of a pack. Products are rounded by themselves: the difference of a
-// product that is rounded and one that is not would differ from 0 where it must be 0.
-func scaled[T Float](v *[8]float32, scale float32) {
-	for i := range perPack[T]() {
-		v[i] = float32(v[i] * scale)
+// differences returns the differences of the elements' products with scale to the anchor. They are fused
+// multiply-adds, and therefore precise. If the anchor itself is not, products are rounded like it, so that the
+// difference of the largest is 0.
+func differences[T Float](v [8]float32, scale, anchor float32) (d [8]float32) {
+	if -precise < anchor && anchor < precise {
+		for i := range perPack[T]() {
+			d[i] = gpu.FMA(v[i], scale, -anchor)
+		}
+		return d
 	}
+	if gpu.Device() { // so that the compiler does not move the products out of this branch
+		gpu.PTX("mov.f32 %0, %1;", gpu.Out(&scale), gpu.In(scale))
+	}
+	for i := range perPack[T]() {
+		d[i] = float32(v[i]*scale) - anchor
+	}
+	return d
 }
 
-// softened is a product that is at most slack below the largest of some products, and the sum of the
-// powers of their differences to it.
-type softened struct{ most, sum float32 }
+// precise is a power of two. The distance of smaller numbers is at most 1.
+const precise = 1 << 24
+
+func difference(x, scale, anchor float32) float32 {
+	return differences[float32]([8]float32{x}, scale, anchor)[0]
+}
 
 // slack limits how often the sum is scaled, and thus rounded, if the products grow slowly.
 const slack = 4
 
-// raise makes m one of the products.
-func (s *softened) raise(m float32) {
-	if m > s.most+slack {
-		s.sum *= math32.Exp(s.most - anchor(m))
-		s.most = m
-	}
-}
-
-// anchor returns what is subtracted from products of which the largest is near most. A row of nothing but
-// -Inf has nothing to subtract.
-func anchor(most float32) float32 {
-	if most == -math32.Inf(1) {
-		return 0
-	}
-	return most
-}
-
-// power returns exp(x) for x <= slack. Types of 16 bits do not need its last bits.
+// power returns exp(x), or 2 to the power of x for types of 16 bits, for x <= slack.
 func power[T Float](x float32) float32 {
 	if Size[T]() == 4 {
 		return math32.Exp(x)
 	}
-	return roughPower(x)
+	return roughPower[T](x)
 }
 
 // roughPower is power for sums. Its relative error grows with -x, and the power becomes smaller.
-func roughPower(x float32) float32 { return gpu.ApproxExp2FTZ(float32(x * (1 / math.Ln2))) }
+func roughPower[T Float](x float32) float32 {
+	if Size[T]() == 4 {
+		x = float32(x * (1 / math.Ln2))
+	}
+	return gpu.ApproxExp2FTZ(x)
+}
