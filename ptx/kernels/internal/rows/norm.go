@@ -73,13 +73,13 @@ func LayerNormOfBundles[T Float](t gpu.Thread, dst, src, weight, bias, rows, col
 // exchange, and loses little if the number is at most twice the standard deviation from the mean. If it is
 // further away, the sums are repeated with the mean. The mean of the sample is likely to be near that of the row.
 func layer[T Float, R line[T]](t gpu.Thread, r R, weight, bias uint64, part, eps float32, half Half) {
-	sample := r.sample()
 	var near, mean, squared float32
 	for again := false; ; again = true {
 		var sums pair
 		r.forth(func() {
-			// Using the sample waits for its load, so the copies of the row have started before.
+			// Using the sample waits for its load, so the copies of the row must start before.
 			if !again {
+				sample := r.sample()
 				v := floats[T](half, &sample)
 				near = (v[0] + v[1] + v[2] + v[3]) / 4
 			}
