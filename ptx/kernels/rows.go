@@ -180,18 +180,16 @@ const sharedOfRows = 1024
 
 // team returns the number of threads that share a row.
 func (r *rowwise) team(cols uint64) int {
-	// More threads read a cache line at the same time.
-	line := lineBytes / uint64(r.dst.size)
-	threads := max(team(cols, packsOfThread*pack(r.dst.size), mostTeam), team(min(cols, line), 2*pack(r.dst.size), warp))
+	threads := team(cols, packsOfThread*pack(r.dst.size), mostTeam)
+	if cols > pack(r.dst.size) {
+		threads = max(threads, 2) // memory is read and written in sectors of 32 bytes
+	}
 	if !r.packed() {
 		// There can be almost two packs of single elements.
 		threads = max(threads, team(cols, 2, warp/4))
 	}
 	return threads
 }
-
-// lineBytes is the size of an L1 cache line in bytes.
-const lineBytes = 128
 
 // packed reports whether rows consist of packs of 16 bytes.
 func (r *rowwise) packed() bool { return r.dst.packed() && r.src.packed() }

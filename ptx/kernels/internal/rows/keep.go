@@ -52,45 +52,44 @@ func eachTwice[T Float, M Team](t gpu.Thread, team M, dst, src, rows, cols, dstP
 	}
 	teams := uint64(t.BlockDimY())
 	row, step := team.number()*teams+uint64(t.ThreadY()), team.count()*teams
-	before := uint64(uint32(t.Lane()) >> uint32(bits.Len32(uint32(t.BlockDimX()))-1)) // teams of this warp before this one
-	from, to := src+row*srcPitch*uint64(Size[T]()), dst+row*dstPitch*uint64(Size[T]())
-	for row-before < rows {
+	before := uint64(uint32(t.Lane()) >> (uint32(bits.Len32(uint32(t.BlockDimX()))) - 1)) // teams of this warp before this one
+	size := uint64(Size[T]())
+	r := &twice[T, M]{team: team, half: half, src: src + row*srcPitch*size, dst: dst + row*dstPitch*size, slots: slots}
+	for alike := false; row-before < rows; {
 		asIs()
-		n := cols
-		if row >= rows {
-			n = 0
+		if !alike {
+			r.divide(cols)
+			alike = srcPitch*size%16 == 0
 		}
-		r := twiceOf[T](team, half, to, from, n)
-		r.slots = slots
+		if row >= rows {
+			r.packs, r.singles, r.tail = 0, 0, 0
+		}
 		do(r)
 		row += step
-		from += step * srcPitch * uint64(Size[T]())
-		to += step * dstPitch * uint64(Size[T]())
+		r.src += step * srcPitch * size
+		r.dst += step * dstPitch * size
 	}
 }
 
-func twiceOf[T Float, M Team](team M, half Half, dst, src, n uint64) *twice[T, M] {
-	head := uint32(-src&15) / uint32(Size[T]())
-	if uint64(head) > n {
-		head = uint32(n)
+// divide divides a row of n elements, according to the place of src.
+func (r *twice[T, M]) divide(n uint64) {
+	r.head = uint32(-r.src&15) / uint32(Size[T]())
+	if uint64(r.head) > n {
+		r.head = uint32(n)
 	}
-	packs := int32((n - uint64(head)) / uint64(perPack[T]()))
-	r := &twice[T, M]{
-		team: team, half: half, src: src, dst: dst, head: head, tail: uint64(packs) * 16,
-		begin: uint64(head) * uint64(Size[T]()), packs: packs, singles: int32(n) - packs*int32(perPack[T]()),
-	}
-	rank, blocks := team.block()
-	if blocks > 1 {
+	r.packs = int32((n - uint64(r.head)) / uint64(perPack[T]()))
+	r.begin, r.tail = uint64(r.head)*uint64(Size[T]()), uint64(r.packs)*16
+	r.singles = int32(n) - r.packs*int32(perPack[T]())
+	if rank, blocks := r.team.block(); blocks > 1 {
 		// The first block has the single elements.
-		each := int32((uint32(packs) + blocks - 1) / blocks)
-		before := min(int32(rank)*each, packs)
-		r.packs = min(each, packs-before)
+		each := int32((uint32(r.packs) + blocks - 1) / blocks)
+		before := min(int32(rank)*each, r.packs)
+		r.packs = min(each, r.packs-before)
 		r.begin += uint64(before) * 16
 		if rank > 0 {
 			r.singles = 0
 		}
 	}
-	return r
 }
 
 // start starts copies of the thread's packs, from the team's pack number "from" on. It returns the number of the

@@ -70,7 +70,7 @@ func (b *Block) meet(v, none pair, warps uint32) (_ pair, width uint32) {
 		shared[uint32(b.t.ThreadX())/gpu.WarpSize] = v
 	}
 	b.t.Sync()
-	width = uint32(1) << bits.Len32(warps-1)
+	width = 1 << uint32(bits.Len32(warps-1))
 	if lane &= width - 1; lane < warps {
 		return shared[lane], width
 	}
