@@ -36,13 +36,13 @@ func kindOf(op uint32) pack.Kind { return pack.Kind(op >> 5 & 3) }
 
 //gpu:kernel block=256 minblocks=8
 func arith_w32(t gpu.Thread, dst, n, a, b, m uint64, c, op uint32) {
-	words[uint32](t, dst, n, a, b, m, c, op, func(x, y *pack.Words) { ints[int32](op, x[:], y[:]) })
+	words[uint32](t, dst, n, a, b, m, c, op, func(x, y *pack.Words, op uint32) { ints[int32](op, x[:], y[:]) })
 }
 
 //gpu:kernel block=256 minblocks=8
 func arith_half(t gpu.Thread, dst, n, a, b, m uint64, c num.F16, op uint32) {
-	kind := kindOf(op)
-	words[uint16](t, dst, n, a, b, m, uint32(c.Bits())*0x10001, op, func(x, y *pack.Words) {
+	words[uint16](t, dst, n, a, b, m, uint32(c.Bits())*0x10001, op, func(x, y *pack.Words, op uint32) {
+		kind := kindOf(op)
 		u, v := x.Halves(kind), y.Halves(kind)
 		floats(op, u[:], v[:])
 		*x = pack.FromHalves(kind, &u, true)
@@ -51,7 +51,7 @@ func arith_half(t gpu.Thread, dst, n, a, b, m uint64, c num.F16, op uint32) {
 
 //gpu:kernel block=256 minblocks=8
 func arith_f32(t gpu.Thread, dst, n, a, b, m uint64, c float32, op uint32) {
-	words[uint32](t, dst, n, a, b, m, math.Float32bits(c), op, func(x, y *pack.Words) {
+	words[uint32](t, dst, n, a, b, m, math.Float32bits(c), op, func(x, y *pack.Words, op uint32) {
 		u, v := x.Singles(), y.Singles()
 		floats(op, u[:], v[:])
 		*x = pack.FromSingles(&u)
@@ -69,15 +69,16 @@ func arith_f64(t gpu.Thread, dst, n, a, b, m uint64, c float64, op uint32) {
 }
 
 // words stores the packs of a that compute has changed.
-func words[B pack.Short](t gpu.Thread, dst, n, a, b, m uint64, c, op uint32, compute func(x, y *pack.Words)) {
+func words[B pack.Short](t gpu.Thread, dst, n, a, b, m uint64, c, op uint32, compute func(x, y *pack.Words, op uint32)) {
 	pack.Each[B](t, dst, n, pack.Full[B](), func(p pack.Part) {
+		op := pack.Fresh(op)
 		x, y := pack.LoadWords[B](p, a), pack.Words{c, c, c, c}
 		if op&Scalar == 0 {
 			y = pack.LoadWordsRepeated[B](p, b, n, m)
 		} else if op&Swapped != 0 {
 			x, y = y, x
 		}
-		compute(&x, &y)
+		compute(&x, &y, op)
 		pack.StoreWords[B](p, dst, x)
 	})
 }

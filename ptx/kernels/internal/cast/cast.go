@@ -28,6 +28,8 @@ const (
 	F32  = 8 | U32
 	F64  = 8 | U64
 	BF16 = 12 | U16
+
+	float = 8 // a bit of the floats
 )
 
 // each is the number of elements that a thread converts at a time.
@@ -35,17 +37,17 @@ const each = 4
 
 //gpu:kernel block=256
 func from_int(t gpu.Thread, dst, src, n uint64, to, from uint32) {
-	cast(t, dst, n, to, from, func(p pack.Part) [each]int64 { return ints(p, src, from) })
+	cast(t, dst, n, to, from, func(p pack.Part, from uint32) [each]int64 { return ints(p, src, from) })
 }
 
 //gpu:kernel block=256
 func from_f32(t gpu.Thread, dst, src, n uint64, to, from uint32) {
-	cast(t, dst, n, to, from, func(p pack.Part) [each]float32 { return floats(p, src, from) })
+	cast(t, dst, n, to, from, func(p pack.Part, from uint32) [each]float32 { return floats(p, src, from) })
 }
 
 //gpu:kernel block=256
 func from_f64(t gpu.Thread, dst, src, n uint64, to, from uint32) {
-	cast(t, dst, n, to, from, func(p pack.Part) (v [each]float64) {
+	cast(t, dst, n, to, from, func(p pack.Part, _ uint32) (v [each]float64) {
 		var x pack.Elements[uint64]
 		pack.Load(p, src, each, &x)
 		for k := range each {
@@ -84,9 +86,10 @@ func same(t gpu.Thread, dst, src, n uint64, log uint32) {
 type number interface{ int64 | float32 | float64 }
 
 // cast converts the elements that load returns.
-func cast[T number](t gpu.Thread, dst, n uint64, to, from uint32, load func(pack.Part) [each]T) {
+func cast[T number](t gpu.Thread, dst, n uint64, to, from uint32, load func(p pack.Part, from uint32) [each]T) {
 	pack.EachOf(t, dst, n, each, to&3, func(p pack.Part) {
-		v := load(p)
+		to, from := pack.Fresh(to), pack.Fresh(from)
+		v := load(p, from)
 		if to&3 == U64 {
 			var x pack.Elements[uint64]
 			wide(&v, to, from, &x)

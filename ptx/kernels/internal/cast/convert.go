@@ -11,27 +11,38 @@ import (
 // narrow converts to a type of up to 32 bits. Only the low bits of the results for smaller types are
 // used.
 func narrow[T number](v *[each]T, to, from uint32, x *pack.Elements[uint32]) {
-	switch to {
-	case F32, F16, BF16:
-		var f [each]float32 // rounded to odd, except for F32
+	switch {
+	case to&float == 0:
+		integers(v, to, x)
+	case to == F32:
+		singles(v, from, x)
+	default:
+		var f [each]float32
 		for k := range each {
-			f[k] = single(v[k], from, to == F32)
+			f[k] = odd(v[k], from)
 		}
-		for k := range each {
-			x[k] = math.Float32bits(f[k])
-		}
-		switch to {
-		case F16:
-			for k := range each {
-				x[k] = uint32(num.ToF16(f[k]).Bits())
-			}
-		case BF16:
+		if to == BF16 {
 			for k := range each {
 				x[k] = uint32(num.ToBF16(f[k]).Bits())
 			}
+		} else {
+			for k := range each {
+				x[k] = uint32(num.ToF16(f[k]).Bits())
+			}
 		}
-	default:
-		integers(v, to, x)
+	}
+}
+
+// singles converts to float32.
+func singles[T number](v *[each]T, from uint32, x *pack.Elements[uint32]) {
+	if v, ok := any(v).(*[each]int64); ok && from == U64 {
+		for k := range each {
+			x[k] = math.Float32bits(float32(uint64(v[k])))
+		}
+		return
+	}
+	for k := range each {
+		x[k] = math.Float32bits(float32(v[k]))
 	}
 }
 
@@ -103,30 +114,21 @@ func isFloat[T number]() bool {
 	return false
 }
 
-// single returns v as float32, rounded to nearest or to odd. Rounding that to 16 bits has the same
-// result as rounding v.
-func single[T number](v T, from uint32, nearest bool) float32 {
+// odd returns v as float32, rounded to odd. Rounding that to 16 bits has the same result as rounding v.
+func odd[T number](v T, from uint32) float32 {
 	var f float32
 	var exact bool
 	switch v := any(v).(type) {
 	case float32:
 		return v
 	case float64:
-		if nearest {
-			return float32(v)
-		}
 		f = gpu.Convert[float32](v, gpu.ToZero)
 		exact = float64(f) == v || v != v
 	case int64:
-		switch {
-		case from == U64 && nearest:
-			return float32(uint64(v))
-		case nearest:
-			return float32(v)
-		case from == U64:
+		if from == U64 {
 			f = gpu.Convert[float32](uint64(v), gpu.ToZero)
 			exact = uint64(f) == uint64(v)
-		default:
+		} else {
 			f = gpu.Convert[float32](v, gpu.ToZero)
 			exact = int64(f) == v
 		}

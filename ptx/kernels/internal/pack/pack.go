@@ -123,6 +123,15 @@ func eachPack(t gpu.Thread, dst, n uint64, count, log uint32, do func(Part)) {
 // code would become longer but not faster.
 func Rolled() { gpu.PTX("{ }") }
 
+// Fresh returns x. What depends on it is computed where it is needed. The compiler would compute it before the
+// loop over packs, which usually has one iteration, and keep too many values.
+func Fresh(x uint32) uint32 {
+	if gpu.Device() {
+		gpu.PTX("mov.b32 %0, %1;", gpu.Out(&x), gpu.In(x))
+	}
+	return x
+}
+
 // Load loads the elements of a pack from the array at src. Elements of x outside of the pack get
 // values of other elements, with which functions may compute.
 func Load[B Bits](p Part, src uint64, each int, x *Elements[B]) {

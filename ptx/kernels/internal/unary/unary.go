@@ -38,16 +38,17 @@ func unary_f32(t gpu.Thread, dst, n, src uint64, f uint32) {
 	pack.Each[uint32](t, dst, n, pack.Full[uint32](), func(p pack.Part) {
 		w := pack.LoadWords[uint32](p, src)
 		x := w.Singles()
-		compute(f, x[:])
+		compute(pack.Fresh(f), x[:])
 		pack.StoreWords[uint32](p, dst, pack.FromSingles(&x))
 	})
 }
 
 //gpu:kernel block=256 minblocks=8
 func unary_half(t gpu.Thread, dst, n, src uint64, f uint32) {
-	kind := pack.Kind(f >> 4)
 	pack.Each[uint16](t, dst, n, pack.Full[uint16](), func(p pack.Part) {
 		w := pack.LoadWords[uint16](p, src)
+		f := pack.Fresh(f)
+		kind := pack.Kind(f >> 4)
 		x := w.Halves(kind)
 		halves(f, &x)
 		pack.StoreWords[uint16](p, dst, pack.FromHalves(kind, &x, false))
@@ -64,7 +65,7 @@ func unary_f64(t gpu.Thread, dst, n, src uint64, f uint32) {
 		//gpu:unroll 1
 		for range count {
 			y := [1]float64{math.Float64frombits(x[0])}
-			compute(f, y[:])
+			compute(pack.Fresh(f), y[:])
 			x[0], x[1] = x[1], math.Float64bits(y[0])
 		}
 		pack.Store(p, dst, count, &x)
