@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/purecuda/cuda/driver"
-	"github.com/purecuda/cuda/ptx/kernels/internal/argmax"
 	"github.com/purecuda/cuda/ptx/kernels/internal/extreme"
 	"github.com/purecuda/cuda/ptx/kernels/internal/rows"
 	"github.com/purecuda/cuda/ptx/kernels/internal/sum"
@@ -109,7 +108,7 @@ func Max[T Ordered](dst, src driver.MemoryOf[T], work *Workspace, again ...*driv
 // MaxRows is like Max, but works on each row of a matrix. dst must have one element per row.
 func MaxRows[T Ordered](dst driver.MemoryOf[T], src Matrix[T], work *Workspace, again ...*driver.Launch) (*driver.Launch, error) {
 	r := reduction{extreme.Module, "max", orderedName[T]("extreme_"), results(dst), src.operand("src"), work, ahead, reused(again)}
-	return r.prepare(orderOfElements[T](), u32(0))
+	return r.prepare(halfOf[T](), orderOfElements[T](0))
 }
 
 // Min is like Max, but finds the smallest element. For an empty src, the result is the
@@ -121,7 +120,7 @@ func Min[T Ordered](dst, src driver.MemoryOf[T], work *Workspace, again ...*driv
 // MinRows is like Min, but works on each row of a matrix. dst must have one element per row.
 func MinRows[T Ordered](dst driver.MemoryOf[T], src Matrix[T], work *Workspace, again ...*driver.Launch) (*driver.Launch, error) {
 	r := reduction{extreme.Module, "min", orderedName[T]("extreme_"), results(dst), src.operand("src"), work, ahead, reused(again)}
-	return r.prepare(orderOfElements[T](), u32(1))
+	return r.prepare(halfOf[T](), orderOfElements[T](rows.OfSmallest))
 }
 
 // Argmax returns the operation that writes the index of the largest element of src to
@@ -136,8 +135,8 @@ func Argmax[T Ordered](dst driver.MemoryOf[int64], src driver.MemoryOf[T], work 
 // ArgmaxRows is like Argmax, but works on each row of a matrix. dst must have one element
 // per row. Each index is a column number.
 func ArgmaxRows[T Ordered](dst driver.MemoryOf[int64], src Matrix[T], work *Workspace, again ...*driver.Launch) (*driver.Launch, error) {
-	r := reduction{argmax.Module, "argmax", orderedName[T]("argmax_"), results(dst), src.operand("src"), work, 2 * ahead, reused(again)}
-	return r.prepare(orderOfElements[T]())
+	r := reduction{extreme.Module, "argmax", orderedName[T]("extreme_"), results(dst), src.operand("src"), work, 2 * ahead, reused(again)}
+	return r.prepare(halfOf[T](), orderOfElements[T](rows.OfIndex))
 }
 
 // orderedName returns the name of a kernel that compares elements, with the type of elements and that of their keys.
@@ -152,12 +151,12 @@ func orderedName[T Ordered](op string) kernelName {
 	return kernelName{op, "b64_b64"}
 }
 
-// orderOfElements returns the argument that tells how elements are compared.
-func orderOfElements[T Ordered]() arg {
+// orderOfElements returns the argument that tells what is found, and how elements are compared.
+func orderOfElements[T Ordered](of uint32) arg {
 	if t := typeOf[T](); t == typeF32 || t == typeF64 {
-		return u32(1)
+		of |= rows.OfFloats
 	}
-	return halfOf[T]()
+	return u32(of)
 }
 
 // reduction is a launch of a reduction, with checked operands.
@@ -229,7 +228,7 @@ func (r *reduction) check() error {
 
 // divide returns the number of threads in a team and the number of parts of a row. If the rows are
 // long, but there are too few of them to keep the device busy, each row is divided into several
-// parts.
+// parts. A team has two threads or more, because the first two have the ends of a row.
 func (r *reduction) divide(multiprocessors, each uint64) (threads int, parts uint64) {
 	rows, cols := uint64(r.src.rows), uint64(r.src.cols)
 	if r.work != nil && 0 < rows && rows <= workRows {
@@ -243,7 +242,7 @@ func (r *reduction) divide(multiprocessors, each uint64) (threads int, parts uin
 	if n := (cols*uint64(r.src.size) + 15) / 16; rows >= multiprocessors*manyRows && n <= warp*ahead*4 {
 		return max(team(n, r.atOnce, warp), 2), 1
 	}
-	threads = teamFor(multiprocessors, rows, cols, r.atOnce*pack(r.src.size))
+	threads = max(teamFor(multiprocessors, rows, cols, r.atOnce*pack(r.src.size)), 2)
 	if r.atOnce > ahead && rows >= multiprocessors*blocksEach {
 		threads = min(threads, fullBlock)
 	}

@@ -1,4 +1,4 @@
-// Package extreme contains the kernels of kernels.MaxRows and kernels.MinRows.
+// Package extreme contains the kernels of kernels.MaxRows, kernels.MinRows and kernels.ArgmaxRows.
 package extreme
 
 import (
@@ -15,11 +15,11 @@ type (
 	b64  = int64
 )
 
-// extreme finds the largest element of type T, which has a key of type K, or the smallest. of is the type of the
-// elements: a rows.Half, or 1 for floats of 32 and 64 bits.
+// extreme finds the largest or the smallest element of type T, which has a key of type K, or its index. half is the type
+// of elements of 16 bits. of combines the constants of package rows that select what it does.
 //
 //gpu:kernel maxblock=512 minblocks=2
 //gpu:instance half,b32 b32,b32 b64,b64
-func extreme[T rows.Ordered, K b32 | b64](t gpu.Thread, dst, src, rowCount, cols, pitch uint64, parts uint32, work uint64, of, smallest uint32) {
-	rows.Extremes[T, K](t, rows.Reduction{Dst: dst, Src: src, Rows: rowCount, Cols: cols, Pitch: pitch, Parts: parts, Work: work}, rows.Half(of), of != 0, smallest != 0)
+func extreme[T rows.Ordered, K b32 | b64](t gpu.Thread, dst, src, rowCount, cols, pitch uint64, parts uint32, work uint64, half, of uint32) {
+	rows.Extremes[T, K](t, rows.Reduction{Dst: dst, Src: src, Rows: rowCount, Cols: cols, Pitch: pitch, Parts: parts, Work: work}, rows.Half(half), of)
 }

@@ -2,6 +2,7 @@ package rows
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/purecuda/cuda/ptx/gpu"
 	"github.com/purecuda/cuda/ptx/gpu/math32"
@@ -21,22 +22,36 @@ type Comparable interface {
 // largest key.
 type key interface{ int32 | int64 }
 
-// Extremes finds the largest element of each row, or the smallest: see kernels.MaxRows. Integers and floats of one size
-// share a kernel. It has a loop for each, and combines their keys.
+// place is the key of an element and the address of the pack that contains the element. Without an element, it is the
+// smallest key and nowhere.
+type place[K key] struct {
+	key K
+	at  uint64
+}
+
+const nowhere = math.MaxUint64
+
+// What Extremes stores, and of which type elements of 32 and 64 bits are.
+const (
+	OfSmallest = 1 // the smallest element instead of the largest one
+	OfIndex    = 2 // the index of the element instead of the element
+	OfFloats   = 4 // elements are floats
+)
+
+// Extremes finds the largest element of each row, or the smallest, and stores it or its index: see kernels.MaxRows and
+// kernels.ArgmaxRows. Integers and floats of one size share a kernel, which has a loop for each.
 //
 // The smallest element is found as the largest of elements with the opposite sign. The opposite of an
 // integer has all bits inverted.
-func Extremes[T Ordered, K key](t gpu.Thread, r Reduction, half Half, floats, smallest bool) {
-	floats = floats || Size[T]() == 2
+func Extremes[T Ordered, K key](t gpu.Thread, r Reduction, half Half, of uint32) {
+	floats := of&OfFloats != 0 || Size[T]() == 2
 	var flip uint64
-	if smallest {
+	if of&OfSmallest != 0 {
 		flip = opposite[T](floats)
 	}
-	none := leastKey[K](floats)
-	with := func(a, b K) K { return max(a, b) }
-	reduce[T](t, r, operator[K]{
-		none: none,
-		find: func(row uint64, n int, end uint64, s stride) K {
+	reduce[T](t, r, operator[place[K]]{
+		none: place[K]{leastKey[K](), nowhere},
+		find: func(row uint64, n int, end uint64, s stride) place[K] {
 			switch {
 			case !floats:
 				return findExtreme[T, K, K](row, n, end, s, half, flip)
@@ -45,34 +60,98 @@ func Extremes[T Ordered, K key](t gpu.Thread, r Reduction, half Half, floats, sm
 			}
 			return findExtreme[T, float32, K](row, n, end, s, half, flip)
 		},
-		with:  with,
-		over:  func(v K) K { return overWarp(t, v, with) },
-		leave: func(at uint64, v K) { leave(at, v) },
-		fetch: func(at uint64) K { return fetch[K](at) },
-		conclude: func(row int, k K) {
-			*value[T](r.Dst + uint64(row*Size[T]())) = elementOf[T](k, half, floats) ^ T(flip)
+		with: better[K],
+		over: func(p place[K]) place[K] {
+			most := overWarp(t, p.key, func(a, b K) K { return max(a, b) })
+			if p.key != most {
+				p.at = nowhere
+			}
+			return place[K]{most, overWarp(t, p.at, func(a, b uint64) uint64 { return min(a, b) })}
+		},
+		leave: func(at uint64, p place[K]) {
+			leave(at, p.key)
+			leave(at+8, p.at)
+		},
+		fetch: func(at uint64) place[K] { return place[K]{fetch[K](at), fetch[uint64](at + 8)} },
+		conclude: func(row int, at, end uint64, p place[K]) {
+			i := -1
+			if p.at != nowhere {
+				w := flipped(loadUpTo[T](p.at, end), flip)
+				own := ownOf[T](at, at+r.Cols*uint64(Size[T]()), p.at)
+				switch {
+				case !floats:
+					i = positionOf[T, K](&w, own, p.key, half)
+				case Size[T]() == 8:
+					i = positionOf[T, float64](&w, own, p.key, half)
+				default:
+					i = positionOf[T, float32](&w, own, p.key, half)
+				}
+				i += int(p.at-at) >> shift[T]()
+			}
+			if of&OfIndex != 0 {
+				*value[int](r.Dst + uint64(row*8)) = i
+				return
+			}
+			most := leastElement[T](half, floats) ^ T(flip)
+			if i >= 0 {
+				most = *value[T](at + uint64(i)<<shift[T]())
+			}
+			*value[T](r.Dst + uint64(row*Size[T]())) = most
 		},
 	})
 }
 
-// findExtreme returns the key of the largest element of a thread. T is compared as V.
-func findExtreme[T Ordered, V Comparable, K key](row uint64, n int, end uint64, s stride, half Half, flip uint64) K {
-	most, nan := least[V](), false
-	visit[T](row, n, end, s, func(w *pack, _ int, own only) {
-		x := *w
-		for i := range x {
-			x[i] ^= uint32(flip >> (i % 2 * 32))
-		}
-		v := allCompared[V, T](&x, half)
-		within[T](&v, own, least[V]())
-		m, isNaN := largest(&v, perPack[T]())
-		most = larger(most, m)
-		nan = nan || isNaN
-	})
-	if isFloat[V]() && nan {
-		most = notANumber[V]()
+// findExtreme returns the place of the largest element of a thread. T is compared as V. Adding 0 changes the sign of -0.
+func findExtreme[T Ordered, V Comparable, K key](row uint64, n int, end uint64, s stride, half Half, flip uint64) place[K] {
+	p := spanOf[T](row, n, end, s)
+	most, from := least[V](), uint64(nowhere)
+	if p.at < p.after {
+		from = p.at
 	}
-	return keyOf[K](most)
+	p.visit(s, func(w *pack, at uint64, _ bool) {
+		if m := largest[T, V](flipped(*w, flip), all[T](), half); !(m <= most) && most == most {
+			most, from = m, at
+		}
+	})
+	found := place[K]{leastKey[K](), from}
+	if from != nowhere {
+		found.key = keyOf[K](most + 0)
+	}
+	if p.own != 0 {
+		found = better(found, place[K]{keyOf[K](largest[T, V](flipped(p.w, flip), p.own, half) + 0), p.edge})
+	}
+	return found
+}
+
+// better returns the place with the larger key, and of equal ones that with the lower address.
+func better[K key](a, b place[K]) place[K] {
+	if b.key > a.key || b.key == a.key && b.at < a.at {
+		return b
+	}
+	return a
+}
+
+// positionOf returns the position of the first element of a set in a pack that has a key.
+func positionOf[T Ordered, V Comparable, K key](w *pack, own only, k K, half Half) int {
+	v := allCompared[V, T](w)
+	var equal only
+	for i := range perPack[T]() {
+		found := keyOf[K](v[i]+0) == k
+		if Size[T]() == 2 && isNaN(any(v[i]).(float32), half) {
+			found = k == math.MaxInt32
+		}
+		if found {
+			equal |= 1 << i
+		}
+	}
+	return bits.TrailingZeros32(uint32(equal & own))
+}
+
+func flipped(w pack, flip uint64) pack {
+	for i := range w {
+		w[i] ^= uint32(flip >> (i % 2 * 32))
+	}
+	return w
 }
 
 func isFloat[V Comparable]() bool { return V(1)/2 != 0 }
@@ -113,53 +192,44 @@ func keyOf[K key, V Comparable](v V) (k K) {
 	return k
 }
 
-// leastKey returns the key of the smallest element.
-func leastKey[K key](floats bool) (k K) {
+// leastKey returns the smallest key.
+func leastKey[K key]() (k K) {
 	switch k := any(&k).(type) {
 	case *int32:
-		if *k = math.MinInt32; floats {
-			*k = keyOf[int32](-math32.Inf(1))
-		}
+		*k = math.MinInt32
 	case *int64:
-		if *k = math.MinInt64; floats {
-			*k = keyOf[int64](math.Inf(-1))
-		}
+		*k = math.MinInt64
 	}
 	return k
 }
 
-// elementOf returns the element with a key. That of the largest key is a NaN.
-func elementOf[T Ordered, K key](k K, half Half, floats bool) T {
-	switch k := any(k).(type) {
-	case int32:
-		if floats {
-			k ^= k >> 31 & math.MaxInt32
-		}
-		switch f := math.Float32frombits(uint32(k)); {
-		case Size[T]() == 4:
-			return T(k)
-		case half == BF16:
-			return T(num.ToBF16(f).Bits())
-		default:
-			return T(num.ToF16(f).Bits())
-		}
-	case int64:
-		if floats {
-			k ^= k >> 63 & math.MaxInt64
-		}
-		return T(k)
+// leastElement returns the bits of the smallest element.
+func leastElement[T Ordered](half Half, floats bool) T {
+	least := int64(math.MinInt64)
+	switch {
+	case Size[T]() == 2 && half == BF16:
+		least = -0x80
+	case Size[T]() == 2:
+		least = -0x400
+	case Size[T]() == 4 && floats:
+		least = -0x800000
+	case Size[T]() == 4:
+		least = math.MinInt32
+	case floats:
+		least = -1 << 52
 	}
-	return 0
+	return T(least)
 }
 
-// allCompared returns the elements of a pack in the type in which they are compared.
-func allCompared[V Comparable, T Ordered](w *pack, half Half) (c [8]V) {
+// allCompared returns the elements of a pack in the type in which they are compared. The bits of a Half are the upper
+// ones of a float32. For F16, its value is not that of the element, but the order is the same.
+func allCompared[V Comparable, T Ordered](w *pack) (c [8]V) {
 	switch c := any(&c).(type) {
 	case *[8]float32:
 		if Size[T]() == 2 {
-			*c = floats[uint16](half, w)
+			*c = floats[uint16](BF16, w)
 		} else {
-			*c = floats[float32](half, w)
+			*c = floats[float32](BF16, w)
 		}
 	case *[8]float64:
 		c[0], c[1] = math.Float64frombits(long(w, 0)), math.Float64frombits(long(w, 2))
@@ -173,14 +243,52 @@ func allCompared[V Comparable, T Ordered](w *pack, half Half) (c [8]V) {
 	return c
 }
 
-// largest returns the largest of n values that are not NaN, and whether one is NaN.
-func largest[V Comparable](v *[8]V, n int) (most V, nan bool) {
-	most, nan = v[0], v[0] != v[0]
-	for i := 1; i < n; i++ {
-		most = larger(most, v[i])
-		nan = nan || v[i] != v[i]
+// largest returns the largest element of a set in a pack, which is a NaN if one of them is.
+func largest[T Ordered, V Comparable](w pack, own only, half Half) V {
+	v := allCompared[V, T](&w)
+	none := least[V]()
+	if f, ok := any(&none).(*float32); ok && Size[T]() == 2 {
+		*f = -infinity(half)
 	}
-	return most, nan
+	within[T](&v, own, none)
+	nan := false
+	for i := 0; isFloat[V]() && i < perPack[T](); i++ {
+		switch {
+		case Size[T]() == 2:
+			nan = nan || isNaN(any(v[i]).(float32), half)
+		case i%2 == 0:
+			nan = nan || unordered(v[i], v[i+1])
+		}
+	}
+	for d := perPack[T]() / 2; d > 0; d /= 2 {
+		for i := range d {
+			v[i] = larger(v[i], v[i+d])
+		}
+	}
+	if nan {
+		return notANumber[V]()
+	}
+	return v[0]
+}
+
+// isNaN reports whether an element of type Half is a NaN.
+func isNaN(v float32, half Half) bool { return !(num.Abs(v) <= infinity(half)) }
+
+// infinity returns the float32 that has the bits of an infinity of type Half.
+func infinity(half Half) float32 {
+	if half == BF16 {
+		return math32.Inf(1)
+	}
+	return math.Float32frombits(0x7c00 << 16)
+}
+
+// unordered reports whether one of two floats is a NaN.
+func unordered[V Comparable](a, b V) (nan bool) {
+	if v, ok := any(a).(float32); ok && gpu.Device() {
+		gpu.PurePTX("setp.nan.f32 %0, %1, %2;", gpu.Out(&nan), gpu.In(v), gpu.In(any(b).(float32)))
+		return nan
+	}
+	return a != a || b != b
 }
 
 // larger returns the larger value, or the other one if one is a NaN.

@@ -27,7 +27,7 @@ type operator[V any] struct {
 	over     func(v V) V                                     // combines the values of a warp or of a smaller team
 	leave    func(at uint64, v V)                            // stores a value for other blocks
 	fetch    func(at uint64) V                               // loads such a value
-	conclude func(row int, v V)                              // stores the result
+	conclude func(row int, at, end uint64, v V)              // stores the result of the row at an address
 }
 
 // stride is the first pack of a thread, and the distance to the next.
@@ -43,7 +43,8 @@ func reduce[T Element, V any](t gpu.Thread, r Reduction, o operator[V]) {
 			part = job - row*parts
 		}
 		team := t.BlockDimX()
-		v := o.find(r.Src+offset[T](row, r.Pitch), n, end, stride{part*team + t.ThreadX(), parts * team})
+		at := r.Src + offset[T](row, r.Pitch)
+		v := o.find(at, n, end, stride{part*team + t.ThreadX(), parts * team})
 		for whole := r.Parts <= 1; ; whole = true {
 			v = overTeam(t, o, v)
 			if whole {
@@ -63,7 +64,7 @@ func reduce[T Element, V any](t gpu.Thread, r Reduction, o operator[V]) {
 			}
 		}
 		if t.ThreadX() == 0 && row < int(r.Rows) {
-			o.conclude(row, v)
+			o.conclude(row, at, end, v)
 		}
 	})
 }
@@ -102,37 +103,66 @@ func isLast(t gpu.Thread, counter uint64, parts uint32) bool {
 	return *number == parts-1
 }
 
-// visit calls the function do for each pack of a thread that has elements of the row. at is the index of
-// the pack's first element, and "own" are the elements of the row in it. The matrix ends at address end.
-func visit[T Element](row uint64, n int, end uint64, s stride, do func(w *pack, at int, own only)) {
-	p := spanOf[T](row, n)
-	step, after := uint64(s.step)*16, p.first+uint64(p.packs)*16
-	safe := after // the end of the packs that are loaded as a whole
-	if after > end {
-		safe -= 16
-	}
-	for from := p.first + uint64(s.first)*16; from < after; {
-		asIs()
-		// A copy of what a load returns waits for that load. If the next pack were loaded while one is
-		// used, and then copied, a thread would have one load in flight. Here it has four.
-		// A thread loads the last pack instead of those after it, which it does not use.
-		var w, second, third, fourth pack
-		if from < safe {
-			w = *words(from)
-			second = *words(min(from+step, safe-16))
-			third = *words(min(from+2*step, safe-16))
-			fourth = *words(min(from+3*step, safe-16))
-		} else {
-			w = loadBefore[T](from, end)
+// span is what a thread has of a row: packs of which all elements are in the row, and an edge, which is a pack at the
+// beginning or at the end of the row that has other elements too. The first thread of a row has the first edge, and the
+// second thread has the other one, so a row has at least two threads.
+type span struct {
+	at, after uint64 // addresses of the thread's first pack, and after the last pack of the row
+	edge      uint64 // address of the edge
+	own       only   // the elements of the row in the edge, or 0 if there is no edge
+	w         pack   // the edge
+}
+
+// spanOf returns what a thread has of a row of n elements in a matrix that ends at an address. It loads the edge.
+func spanOf[T Element](row uint64, n int, end uint64, s stride) (p span) {
+	rowEnd := row + uint64(n)*uint64(Size[T]())
+	p.at, p.after = (row+15)&^15+uint64(s.first)*16, rowEnd&^15
+	if (row|rowEnd)&15 != 0 && s.first < 2 {
+		p.edge = row &^ 15
+		if s.first > 0 {
+			p.edge = p.after
 		}
-		for i := int32(0); ; {
-			asIs()
-			do(&w, int(from-row)>>shift[T](), p.own(from, all[T]()))
-			w, second, third = second, third, fourth
-			from += step
-			if i++; i == 4 || from >= safe {
-				break
-			}
+		p.own = ownOf[T](row, rowEnd, p.edge)
+		if p.own == all[T]() || s.first > 0 && row >= p.edge { // not an edge, or that of the first thread
+			p.own = 0
+		}
+		if p.own != 0 {
+			p.w = loadUpTo[T](p.edge, end)
+		}
+	}
+	return p
+}
+
+// ownOf returns the elements of a row in the pack at an address.
+func ownOf[T Element](row, rowEnd, at uint64) only {
+	low := int64(max(row, at)-at) >> shift[T]()
+	high := (int64(min(rowEnd, at+16)) - int64(at)) >> shift[T]()
+	return all[T]() << uint32(low) & (1<<uint32(max(high, 0)) - 1)
+}
+
+// loadUpTo returns the pack at an address, or what of it is before the address end.
+func loadUpTo[T Element](at, end uint64) pack {
+	if at+16 <= end {
+		return *words(at)
+	}
+	return loadBefore[T](at, end)
+}
+
+// visit calls the function do for the packs of a thread. The thread loads four packs at a time. It loads its last pack
+// instead of those that it does not have, and valid is false.
+func (p *span) visit(s stride, do func(w *pack, at uint64, valid bool)) {
+	step := uint32(s.step) * 16
+	for at := p.at; at < p.after; at += uint64(step) * 4 {
+		asIs()
+		left := uint32(min(p.after-at, 1<<31)) // more than three steps
+		var w [4]pack
+		var from [4]uint64
+		for k := range w {
+			from[k] = at + uint64(min(uint32(k)*step, left-16))
+			w[k] = *words(from[k])
+		}
+		for k := range w {
+			do(&w[k], from[k], uint32(k)*step < left)
 		}
 	}
 }

@@ -87,40 +87,6 @@ func partsOf[T Element](row uint64, n int) parts {
 	}
 }
 
-// span is a row of n elements as packs. The first and the last pack can have elements before and after
-// the row, which operations replace by elements that change nothing.
-type span struct {
-	first      uint64
-	packs      int
-	start, end uint64 // addresses of the row's first and last pack
-	head, tail only   // the elements of the row in these packs
-}
-
-func spanOf[T Element](row uint64, n int) span {
-	before := uint64(row&15) / uint64(Size[T]())
-	packs := 0
-	if n > 0 {
-		packs = int((before + uint64(n) + uint64(perPack[T]()) - 1) / uint64(perPack[T]()))
-	}
-	first := row &^ 15
-	return span{
-		first: first, packs: packs,
-		start: first, head: all[T]() << before,
-		end: first + uint64(packs)*16 - 16, tail: all[T]() >> (-uint32(before+uint64(n)) % uint32(perPack[T]())),
-	}
-}
-
-// own returns the elements of the row in the pack at an address.
-func (p *span) own(at uint64, all only) only {
-	if at == p.start {
-		all &= p.head
-	}
-	if at == p.end {
-		all &= p.tail
-	}
-	return all
-}
-
 // loadBefore returns the pack at an address, of which elements from the address end on are 0: the
 // allocation may end there. This is for one pack of a matrix, and short rather than fast.
 func loadBefore[T Element](at, end uint64) (w pack) {

@@ -26,24 +26,13 @@ func Sums[S Sum, T Element](t gpu.Thread, r Reduction, half Half, kind Kind) {
 		find: func(row uint64, n int, end uint64, s stride) (sum S) {
 			switch sum := any(&sum).(type) {
 			case *float32:
-				visit[T](row, n, end, s, func(w *pack, _ int, own only) {
-					s := singles[T](w, half)
-					*sum += sumOfPack[T](&s, own)
-				})
+				*sum = sumOf[T](row, n, end, s, func(w *pack) [8]float32 { return singles[T](w, half) })
 			case *int64:
 				if kind == Floats {
-					var f float64
-					visit[T](row, n, end, s, func(w *pack, _ int, own only) {
-						s := doubles[T](w)
-						f += sumOfPack[T](&s, own)
-					})
-					*sum = int64(math.Float64bits(f))
-					break
+					*sum = int64(math.Float64bits(sumOf[T](row, n, end, s, doubles[T])))
+				} else {
+					*sum = sumOf[T](row, n, end, s, func(w *pack) [8]int64 { return integers[T](w, kind) })
 				}
-				visit[T](row, n, end, s, func(w *pack, _ int, own only) {
-					s := integers[T](w, kind)
-					*sum += sumOfPack[T](&s, own)
-				})
 			}
 			return sum
 		},
@@ -51,7 +40,7 @@ func Sums[S Sum, T Element](t gpu.Thread, r Reduction, half Half, kind Kind) {
 		over:     func(v S) S { return overWarp(t, v, with) },
 		leave:    func(at uint64, v S) { leave(at, v) },
 		fetch:    func(at uint64) S { return fetch[S](at) },
-		conclude: func(row int, v S) { *value[S](r.Dst + uint64(row*sizeOfSum[S]())) = v },
+		conclude: func(row int, _, _ uint64, v S) { *value[S](r.Dst + uint64(row*sizeOfSum[S]())) = v },
 	})
 }
 
@@ -62,6 +51,22 @@ func added[S Sum](a, b S, kind Kind) S {
 		return any(*a).(S)
 	}
 	return a + b
+}
+
+// sumOf returns the sum of the elements of a thread.
+func sumOf[T Element, N float32 | float64 | int64](row uint64, n int, end uint64, s stride, numbers func(w *pack) [8]N) (sum N) {
+	p := spanOf[T](row, n, end, s)
+	p.visit(s, func(w *pack, _ uint64, valid bool) {
+		v := numbers(w)
+		if part := sumOfPack[T](&v, all[T]()); valid {
+			sum += part
+		}
+	})
+	if p.own != 0 {
+		v := numbers(&p.w)
+		sum += sumOfPack[T](&v, p.own)
+	}
+	return sum
 }
 
 // sumOfPack returns the sum of the elements of a row in a pack. They are first added to each other. This makes the
