@@ -26,12 +26,12 @@ func Sums[S Sum, T Element](t gpu.Thread, r Reduction, half Half, kind Kind) {
 		find: func(row uint64, n int, end uint64, s stride) (sum S) {
 			switch sum := any(&sum).(type) {
 			case *float32:
-				*sum = sumOf[T](row, n, end, s, func(w *pack) [8]float32 { return singles[T](w, half) })
+				*sum = sumOfThread[T](row, n, end, s, func(w *pack) [8]float32 { return singles[T](w, half) })
 			case *int64:
 				if kind == Floats {
-					*sum = int64(math.Float64bits(sumOf[T](row, n, end, s, doubles[T])))
+					*sum = int64(math.Float64bits(sumOfThread[T](row, n, end, s, doubles[T])))
 				} else {
-					*sum = sumOf[T](row, n, end, s, func(w *pack) [8]int64 { return integers[T](w, kind) })
+					*sum = sumOfThread[T](row, n, end, s, func(w *pack) [8]int64 { return integers[T](w, kind) })
 				}
 			}
 			return sum
@@ -53,8 +53,8 @@ func added[S Sum](a, b S, kind Kind) S {
 	return a + b
 }
 
-// sumOf returns the sum of the elements of a thread.
-func sumOf[T Element, N float32 | float64 | int64](row uint64, n int, end uint64, s stride, numbers func(w *pack) [8]N) (sum N) {
+// sumOfThread returns the sum of the elements of a thread.
+func sumOfThread[T Element, N float32 | float64 | int64](row uint64, n int, end uint64, s stride, numbers func(w *pack) [8]N) (sum N) {
 	p := spanOf[T](row, n, end, s)
 	p.visit(s, func(w *pack, _ uint64, valid bool) {
 		v := numbers(w)
