@@ -151,11 +151,15 @@ func (x *fn) emitFolded(v *ir.Value, f folded) {
 	x.op(f.name, x.reg(v), x.reg(f.args[0]), x.operand(f.args[1]), x.operand(f.args[2]))
 }
 
-// countUses counts how often each value is used, and finds an instruction that uses it.
+// countUses counts how often each value is used, and finds an instruction that uses it and the shifts that are
+// products.
 func (x *fn) countUses(order []*ir.Block) {
-	x.uses, x.user = make([]int, x.f.NumValues()), make([]*ir.Value, x.f.NumValues())
+	x.uses, x.user, x.products = make([]int, x.f.NumValues()), make([]*ir.Value, x.f.NumValues()), map[*ir.Value]bool{}
 	for _, b := range order {
 		for _, v := range b.Values {
+			if shift := x.rotated(v); shift != nil {
+				x.products[shift] = true
+			}
 			for _, a := range v.Args {
 				x.uses[x.held(a).ID]++
 				x.user[x.held(a).ID] = v

@@ -17,11 +17,12 @@ type fn struct {
 	params   []*build.Param
 	results  *build.Param
 	slots    []*build.Var
-	regs     []build.Reg // indexed by value ID
-	need     []bool      // indexed by value ID: whether the value must be in a register
-	uses     []int       // indexed by value ID: how often the value is used
-	user     []*ir.Value // indexed by value ID: an instruction that uses the value, or nil
-	groups   []*group    // indexed by value ID: values that share a register, or nil
+	regs     []build.Reg        // indexed by value ID
+	need     []bool             // indexed by value ID: whether the value must be in a register
+	uses     []int              // indexed by value ID: how often the value is used
+	user     []*ir.Value        // indexed by value ID: an instruction that uses the value, or nil
+	groups   []*group           // indexed by value ID: values that share a register, or nil
+	products map[*ir.Value]bool // the shifts that are emitted as products
 	tuples   map[*ir.Value][]build.Reg
 	parts    map[part]*ir.Value      // the OpExtract that stands for all of the same result
 	second   map[*ir.Value]*ir.Value // for a half of a value, the other half, if the same instruction computes it

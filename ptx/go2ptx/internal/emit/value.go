@@ -50,6 +50,10 @@ func (x *fn) value(v *ir.Value) {
 		x.mulHi32(v)
 		return
 	}
+	if x.products[v] {
+		x.op("mul.lo.s64", x.reg(v), x.operand(v.Args[0]), build.Int(1<<x.held(v.Args[1]).Aux))
+		return
+	}
 	if b, ok := binaries[v.Op]; ok {
 		x.op(b.name+b.types[v.Type.Kind], x.reg(v), x.operand(v.Args[0]), x.operand(v.Args[1]))
 		return

@@ -84,11 +84,13 @@ func (x *fn) whenAligned(v *ir.Value, cond []*ir.Value, whole func(op func(strin
 
 // words returns the number of 32-bit words as which a vector is accessed, or 0. PTX has vectors of up
 // to four elements. Ptxas extracts narrow integers with two instructions each, so they are loaded as
-// words, too.
+// words, too. When it stores narrow elements, ptxas 13.0 joins them in the register of the first one, even if
+// another instruction needs that element later, as in random kernel k700003369. So they are stored as words.
 func words(v *ir.Value, load bool) int {
 	m := v.Mem
-	narrow := m == ir.MS8 || m == ir.MU8 || m == ir.MS16 || m == ir.MU16
-	if size := v.N * m.Size(); v.N > 4 || load && narrow && size >= 4 {
+	integer := m == ir.MS8 || m == ir.MU8 || m == ir.MS16 || m == ir.MU16
+	narrow := integer || !load && (m == ir.MF16 || m == ir.MBF16)
+	if size := v.N * m.Size(); v.N > 4 || narrow && size >= 4 {
 		return size / 4
 	}
 	return 0
@@ -159,6 +161,12 @@ func (x *fn) unpack(op func(string, ...build.Operand), m ir.Mem, regs []build.Re
 // wholeStore emits a vector store, as wholeLoad does.
 func (x *fn) wholeStore(op func(string, ...build.Operand), name string, v *ir.Value, elems []build.Operand) {
 	n := words(v, false)
+	if n == 0 && (v.Mem == ir.MS8 || v.Mem == ir.MU8) { // two elements
+		w := x.temp(ir.I32)
+		op("prmt.b32", w, elems[0], elems[1], build.Int(0x0040))
+		op(name+".u16", x.memory(v), w)
+		return
+	}
 	if n == 0 {
 		op(fmt.Sprintf("%s.v%d.%s", name, v.N, memTypes[v.Mem]), x.memory(v), build.Vec(elems...))
 		return
@@ -168,7 +176,11 @@ func (x *fn) wholeStore(op func(string, ...build.Operand), name string, v *ir.Va
 	for i := range list {
 		list[i] = x.pack(op, v.Mem, elems[i*per:(i+1)*per])
 	}
-	op(name+wordType(n), x.memory(v), build.Vec(list...))
+	from := list[0]
+	if n > 1 {
+		from = build.Vec(list...)
+	}
+	op(name+wordType(n), x.memory(v), from)
 }
 
 // pack makes a word of its elements.

@@ -156,25 +156,47 @@ func lop3(c *icall) []leaf {
 	return []leaf{c.opAux(ir.OpLop3, ir.TI32, table&0xff, c.x(0), c.x(1), c.x(2))}
 }
 
-// bitField returns an intrinsic for bfe or bfi. Only the low 8 bits of the last two operands are
-// used.
-func bitField(text string) func(*icall) []leaf {
-	return func(c *icall) []leaf {
-		n := len(c.operands())
-		var args []*ir.Value
-		for i := range n {
-			v := c.x(i)
-			if i >= n-2 {
-				v = c.and(v, c.int32(255))
-			}
-			args = append(args, v)
-		}
-		t := c.ptxType(c.typeArg(0))
-		if text[:3] == "bfi" {
-			t = "b" + t[1:]
-		}
-		return []leaf{c.asm(args[0].Type, 0, fmt.Sprintf(text, t), args...)}
+// extractField extracts n bits from position pos on. Only the low 8 bits of both numbers are used. It emits bfe only if
+// both are constants. Otherwise, ptxas 13.0 can take the result for the same in all threads of a warp if x is,
+// although the position is not, and use that of the first thread. In random kernel k700003719 it did.
+func extractField(c *icall) []leaf {
+	x, pos, n, constant := c.field(0)
+	t := x.Type
+	if constant {
+		return []leaf{c.asm(t, 0, fmt.Sprintf("bfe.%s $0, %%0, %%1, %%2;", c.ptxType(c.typeArg(0))), x, pos, n)}
 	}
+	if !isSigned(c.typeArg(0)) {
+		return []leaf{c.op(ir.OpAnd, t, c.op(ir.OpLShr, t, x, pos), c.lowBits(t, n))}
+	}
+	width := int64(32)
+	if t == ir.TI64 {
+		width = 64
+	}
+	above := c.op(ir.OpSMax, ir.TI32, c.op(ir.OpSub, ir.TI32, c.int32(width), n), c.int32(0))
+	return []leaf{c.op(ir.OpAShr, t, c.op(ir.OpShl, t, c.op(ir.OpAShr, t, x, pos), above), above)}
+}
+
+// insertField inserts bits. It emits bfi only in the cases in which extractField emits bfe.
+func insertField(c *icall) []leaf {
+	x, pos, n, constant := c.field(1)
+	bits, t := c.x(0), x.Type
+	if constant {
+		return []leaf{c.asm(t, 0, fmt.Sprintf("bfi.b%s $0, %%0, %%1, %%2, %%3;", c.ptxType(c.typeArg(0))[1:]), bits, x, pos, n)}
+	}
+	mask := c.op(ir.OpShl, t, c.lowBits(t, n), pos)
+	other := c.op(ir.OpAnd, t, x, c.op(ir.OpNot, t, mask))
+	return []leaf{c.op(ir.OpOr, t, other, c.op(ir.OpAnd, t, c.op(ir.OpShl, t, bits, pos), mask))}
+}
+
+// field returns argument i, the position and length after it, and whether both are constants.
+func (c *icall) field(i int) (x, pos, n *ir.Value, constant bool) {
+	pos, n = c.and(c.x(i+1), c.int32(255)), c.and(c.x(i+2), c.int32(255))
+	return c.x(i), pos, n, pos.Op == ir.OpConst && n.Op == ir.OpConst
+}
+
+// lowBits returns a number whose lower n bits are set.
+func (c *icall) lowBits(t ir.Type, n *ir.Value) *ir.Value {
+	return c.op(ir.OpAdd, t, c.op(ir.OpShl, t, c.builder.f.Const(t, 1), n), c.builder.f.Const(t, -1))
 }
 
 // findNthSet limits n, because fns returns 0 on devices if n is the smallest int32. A mask has at most
@@ -209,8 +231,8 @@ var _ = register(pathGPU, map[string]func(*icall) []leaf{
 	"FunnelShiftLeftClamp": pure("shf.l.clamp.b32 $0, %0, %1, %2;"),
 
 	"FunnelShiftRightClamp": pure("shf.r.clamp.b32 $0, %0, %1, %2;"),
-	"Bfe":                   bitField("bfe.%s $0, %%0, %%1, %%2;"),
-	"Bfi":                   bitField("bfi.%s $0, %%0, %%1, %%2, %%3;"),
+	"Bfe":                   extractField,
+	"Bfi":                   insertField,
 	"FindNthSet":            findNthSet,
 
 	"FMA":       sameType(ir.OpFMA),

@@ -96,3 +96,28 @@ func TestTheSizeOfTheBlockIsAConstant(t *testing.T) {
 		}
 	}
 }
+
+// Instructions on bit fields must have constants as position and length, because ptxas errs with others.
+func TestBitFieldsAreConstant(t *testing.T) {
+	m, errs := Lower(loadKernels(t), Options{})
+	if len(errs) > 0 {
+		t.Fatal(errs[0])
+	}
+	fields := 0
+	for line := range strings.Lines(m.String()) {
+		operands, _, found := strings.Cut(line, ` "bf`)
+		if !found {
+			continue
+		}
+		fields++
+		words := strings.Fields(operands)
+		for _, w := range words[len(words)-2:] {
+			if !strings.HasPrefix(w, "i32:") {
+				t.Errorf("%s is not constant in %s", w, line)
+			}
+		}
+	}
+	if fields != 4 {
+		t.Errorf("%d instructions on bit fields, want 4", fields)
+	}
+}

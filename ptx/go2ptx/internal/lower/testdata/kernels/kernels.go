@@ -185,6 +185,7 @@ func integers(t gpu.Thread, a []int32, b []uint32, c []int64) {
 	b[0] = gpu.Sad(x, 4, y) + gpu.BytePermute(y, y, 0x3210) + gpu.Lop3(y, y, y, 0x96) + gpu.FunnelShiftLeft(y, y, y) + gpu.FunnelShiftRight(y, y, y) +
 		gpu.FunnelShiftLeftClamp(y, y, y) + gpu.FunnelShiftRightClamp(y, y, y) + gpu.Bfi(y, y, 2, 3) + gpu.FindNthSet(y, 0, 1)
 	c[0] = gpu.MulHi(c[1], c[2]) + gpu.Bfe(c[3], 1, 2) + gpu.Bfi(c[1], c[2], 3, 4)
+	c[4] = gpu.Bfe(c[3], y, 2) + gpu.Bfe(c[3], 1, y) + gpu.Bfi(c[1], c[2], y, 4) + gpu.Bfi(c[1], c[2], 3, y) + int64(gpu.Bfe(y, y, y))
 }
 
 //gpu:kernel
