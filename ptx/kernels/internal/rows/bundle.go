@@ -6,14 +6,14 @@ import "github.com/purecuda/cuda/ptx/gpu"
 // shared memory, each of its lanes computes one row there, and the warp copies the results to the destination.
 // Almost all accesses to global memory are then packs, although few rows begin at a multiple of 16 bytes.
 //
-// A row of a bundle has packs, too. They begin at multiples of 4 bytes.
+// A row of a bundle has packs of two words, which begin at multiples of 4 bytes.
 type bundled[T Float] struct {
 	half     Half
 	elements []T      // from the first element on
 	words    []uint32 // from the first pack on
-	head     int      // number of elements before the packs
-	packs    int
-	singles  int
+	head     uint32   // number of elements before the packs
+	packs    uint32
+	singles  uint32
 }
 
 // BundleSize returns the number of bytes of shared memory for each warp with rows of a number of bytes.
@@ -22,39 +22,39 @@ func BundleSize(row uint64) uint64 { return (gpu.WarpSize*row + 31) &^ 15 }
 // bundles calls the function do for the rows of the calling thread, one in each bundle. A thread may have no
 // row in the last one. Each warp of the launch must have dynamic shared memory for a bundle.
 func bundles[T Float](t gpu.Thread, dst, src, rows, cols, dstPitch, srcPitch uint64, half Half, do func(r *bundled[T])) {
-	row, size := cols*uint64(Size[T]()), BundleSize(cols*uint64(Size[T]()))
-	room := gpu.DynamicShared[uint32](t)
-	lane, warp, warps := t.Lane(), uint64(t.Warp()), uint64(t.BlockDimY())/gpu.WarpSize
-	if warps*size > uint64(len(room))*4 {
+	size := BundleSize(cols * uint64(Size[T]()))
+	lane, warp, warps := uint32(t.Lane()), uint64(t.Warp()), uint64(t.BlockDimY())/gpu.WarpSize
+	if warps*size > uint64(len(gpu.DynamicShared[uint32](t)))*4 {
 		panic("the rows are longer than those that the launch was prepared for")
 	}
 	// The first 32 rows are a multiple of 16 bytes, so all bundles begin at the same place after a multiple of 16.
-	start := warp*size + src%16
-	packs, elements := gpu.DynamicShared[pack](t)[warp*size/16:], gpu.DynamicShared[T](t)[start/uint64(Size[T]()):]
-	place := start + uint64(lane)*row
-	r := bundled[T]{half: half, elements: elements[lane*int(cols):], words: room[(place+3)/4:], head: int(place % 4 / 2)}
-	count := (int(cols) - r.head) / perPack[T]()
+	start := uint32(warp*size + src%16)
+	packs, elements := gpu.DynamicShared[pack](t)[warp*size/16:], gpu.DynamicShared[T](t)[start/uint32(Size[T]()):]
+	length := uint32(cols)
+	place := start + lane*length*uint32(Size[T]())
+	r := bundled[T]{half: half, elements: elements[lane*length:], words: gpu.DynamicShared[uint32](t)[(place+3)/4:], head: place % 4 / 2}
+	count := (length - r.head) / uint32(r.each())
 	for first := (uint64(t.BlockX())*warps + warp) * gpu.WarpSize; first < rows; first += uint64(t.GridDimX()) * warps * gpu.WarpSize {
 		asIs()
-		b := bundle[T]{src + first*srcPitch*uint64(Size[T]()), srcPitch, int(min(rows-first, gpu.WarpSize)), int(cols)}
-		b.each(lane, srcPitch == cols, func(k int, at uint64) {
+		b := bundle[T]{src + first*srcPitch*uint64(Size[T]()), srcPitch, uint32(min(rows-first, gpu.WarpSize)), length}
+		b.each(lane, srcPitch == cols, func(k uint32, at uint64) {
 			gpu.CopyAsync(t, &packs[k], words(at))
-		}, func(i int, at uint64) {
+		}, func(i uint32, at uint64) {
 			elements[i] = *value[T](at)
 		})
 		t.CommitGroup()
 		t.WaitGroup(0)
 		t.SyncWarp()
-		r.packs, r.singles = count, int(cols)-count*perPack[T]()
+		r.packs, r.singles = count, length-count*uint32(r.each())
 		if lane >= b.rows {
 			r.packs, r.singles = 0, 0
 		}
 		do(&r)
 		t.SyncWarp()
 		b.at, b.pitch = dst+first*dstPitch*uint64(Size[T]()), dstPitch
-		b.each(lane, dstPitch == cols && (dst^src)%16 == 0, func(k int, at uint64) {
+		b.each(lane, dstPitch == cols && (dst^src)%16 == 0, func(k uint32, at uint64) {
 			*words(at) = packs[k]
-		}, func(i int, at uint64) {
+		}, func(i uint32, at uint64) {
 			*value[T](at) = elements[i]
 		})
 		t.SyncWarp() // the next copies overwrite what other lanes read
@@ -65,38 +65,37 @@ func bundles[T Float](t gpu.Thread, dst, src, rows, cols, dstPitch, srcPitch uin
 type bundle[T Float] struct {
 	at         uint64 // address of the first row
 	pitch      uint64
-	rows, cols int
+	rows, cols uint32
 }
 
-// each calls a function for each of a lane's packs and single elements, with its place in shared memory and
-// its address. The places of packs count from the multiple of 16 before the bundle. If whole is false, the rows
+// each calls a function for each of a lane's packs of 16 bytes and single elements, with its place in shared memory
+// and its address. The places of packs count from the multiple of 16 before the bundle. If whole is false, the rows
 // have gaps, or packs do not have the same place as in shared memory. All elements are then single.
-func (b *bundle[T]) each(lane int, whole bool, do, one func(place int, at uint64)) {
-	size := uint64(Size[T]())
-	if !whole {
-		for r := range b.rows {
-			asIs()
-			for i := lane; i < b.cols; i += gpu.WarpSize {
-				asIs()
-				one(r*b.cols+i, b.at+(uint64(r)*b.pitch+uint64(i))*size)
-			}
-		}
-		return
-	}
+func (b *bundle[T]) each(lane uint32, whole bool, do, one func(place uint32, at uint64)) {
+	size, per := uint32(Size[T]()), uint32(perPack[T]())
+	// The single elements of a row, or before the packs, are those from begin to end. "after" is where the next begin.
 	n := b.rows * b.cols
-	before := int(b.at%16) / Size[T]()
-	packs := (before + n) / perPack[T]() // the end of the packs
-	for k := lane + (before+perPack[T]()-1)/perPack[T](); k < packs; k += gpu.WarpSize {
+	begin, end, after, length, gap := uint32(0), min(b.cols, n), b.cols, b.cols, (b.pitch-uint64(b.cols))*uint64(size)
+	if whole {
+		before := uint32(b.at) % 16 / size
+		end = min(-before%per, n)
+		after = (n-end)/per*per + end
+		length, gap = n-after, 0
+		for k := (before+end)/per + lane; k < (before+after)/per; k += gpu.WarpSize {
+			asIs()
+			do(k, b.at&^15+uint64(k)*16)
+		}
+	}
+	for at := b.at; ; at += gap {
 		asIs()
-		do(k, b.at&^15+uint64(k)*16)
-	}
-	// There are at most 7 single elements on each side. The first 8 lanes have those before the packs.
-	i, end := lane, min(-before&(perPack[T]()-1), n)
-	if lane >= 8 {
-		i, end = max(packs*perPack[T]()-before, end)+lane-8, n
-	}
-	if i < end {
-		one(i, b.at+uint64(i)*size)
+		for i := begin + lane; i < end; i += gpu.WarpSize {
+			asIs()
+			one(i, at+uint64(i)*uint64(size))
+		}
+		if begin, end = after, after+length; end > n || length == 0 {
+			break
+		}
+		after = end
 	}
 }
 
@@ -105,75 +104,67 @@ func (r *bundled[T]) exchange(v, _ pair, _ func(p pair, width uint32) pair) pair
 
 func (r *bundled[T]) pairs() bool { return true }
 
+func (r *bundled[T]) each() int { return 8 / Size[T]() }
+
 // single returns the index of single element i.
-func (r *bundled[T]) single(i int) int {
+func (r *bundled[T]) single(i uint32) uint32 {
 	if i >= r.head {
-		i += r.packs * perPack[T]()
+		i += r.packs * uint32(r.each())
 	}
 	return i
 }
 
-// fetch returns a pack. The compiler must not join its words to a vector where that would be aligned: rows of a
-// warp have different alignments.
-func (r *bundled[T]) fetch(k int) (w pack) {
-	w[0] = r.words[4*k]
-	apart()
-	w[1] = r.words[4*k+1]
-	apart()
-	w[2] = r.words[4*k+2]
-	apart()
-	w[3] = r.words[4*k+3]
-	return w
+// word returns a word of the packs. The compiler must not join words to a vector where that would be aligned: rows
+// of a warp have different alignments.
+func (r *bundled[T]) word(i uint32) uint32 {
+	asIs()
+	return r.words[i]
 }
 
-func (r *bundled[T]) store(k int, w pack) {
-	r.words[4*k] = w[0]
-	apart()
-	r.words[4*k+1] = w[1]
-	apart()
-	r.words[4*k+2] = w[2]
-	apart()
-	r.words[4*k+3] = w[3]
-}
+func (r *bundled[T]) before() uint64 { return uint64(r.head) * uint64(Size[T]()) }
 
-// apart keeps the compiler from joining accesses before and after it.
-func apart() { asIs() }
-
-func (r *bundled[T]) before() uint64 { return uint64(r.head * Size[T]()) }
-
-// sample returns a pack from the middle of the row. In a short row, it repeats the first element.
+// sample returns four words from the middle of the row. In a short row, it repeats the first element.
 func (r *bundled[T]) sample() pack {
-	if r.packs > 0 {
-		return r.fetch(r.packs / 2)
+	if i := r.packs &^ 1; r.packs >= 2 {
+		return pack{r.word(i - 2), r.word(i - 1), r.word(i), r.word(i + 1)}
 	}
 	return repeated(r.elements[0])
 }
 
 func (r *bundled[T]) forth(begin func(), one func(x float32), do func(w *pack)) {
 	begin()
-	for i := range r.singles {
+	for i := uint32(0); i < r.singles; i++ {
 		asIs()
 		one(floatFrom(r.half, r.elements[r.single(i)]))
 	}
-	for k := range r.packs {
+	for k := uint32(0); k < r.packs; k++ {
 		asIs()
-		w := r.fetch(k)
-		do(&w)
+		do(&pack{r.word(2 * k), r.word(2*k + 1)})
 	}
 }
 
-// load may return a pack that begins at any element.
-func (r *bundled[T]) load(column uint64) pack { return loadAny[T](column) }
+// load returns elements that may begin anywhere.
+func (r *bundled[T]) load(column uint64) (w pack) {
+	if Size[T]() == 4 {
+		return pack{*value[uint32](column), *value[uint32](column + 4)}
+	}
+	for i := range 2 {
+		w[i] = uint32(*value[uint16](column + uint64(4*i))) | uint32(*value[uint16](column + uint64(4*i+2)))<<16
+	}
+	return w
+}
 
 func (r *bundled[T]) back(_ [2]uint64, one func(x float32, at uint64) float32, do func(w *pack, at uint64) pack) {
-	for k := range r.packs {
+	for k := uint32(0); k < r.packs; k++ {
 		asIs()
-		w := r.fetch(k)
-		r.store(k, do(&w, uint64(k*16)))
+		w := do(&pack{r.word(2 * k), r.word(2*k + 1)}, uint64(k)*8)
+		r.words[2*k] = w[0]
+		asIs()
+		r.words[2*k+1] = w[1]
 	}
-	for i := range r.singles {
+	for i := uint32(0); i < r.singles; i++ {
 		asIs()
 		s := r.single(i)
-		r.elements[s] = roundTo[T](r.half, one(floatFrom(r.half, r.elements[s]), uint64(s*Size[T]())))
+		r.elements[s] = roundTo[T](r.half, one(floatFrom(r.half, r.elements[s]), uint64(s)*uint64(Size[T]())))
 	}
 }

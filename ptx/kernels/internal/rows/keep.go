@@ -19,6 +19,7 @@ type line[T Float] interface {
 	before() uint64                                                      // number of bytes before the line's packs in the row
 	exchange(v, none pair, combine func(p pair, width uint32) pair) pair // see Team
 	pairs() bool
+	each() int               // number of elements of a pack
 	sample() pack            // returns elements whose mean is likely to be near the mean of the row
 	load(column uint64) pack // returns the elements of an operand for a pack
 }
@@ -194,6 +195,8 @@ func (r *twice[T, M]) back(columns [2]uint64, one func(x float32, at uint64) flo
 func (r *twice[T, M]) exchange(v, none pair, combine func(p pair, width uint32) pair) pair {
 	return r.team.exchange(v, none, combine)
 }
+
+func (r *twice[T, M]) each() int { return perPack[T]() }
 
 func (r *twice[T, M]) pairs() bool { return r.team.pairs() }
 

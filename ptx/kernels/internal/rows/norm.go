@@ -35,7 +35,7 @@ func rms[T Float, R line[T]](t gpu.Thread, r R, weight uint64, part, eps float32
 	var sum float32
 	r.forth(func() {}, func(x float32) { sum += x * x }, func(w *pack) {
 		v := floats[T](half, w)
-		for i := range perPack[T]() {
+		for i := range r.each() {
 			sum += v[i] * v[i]
 		}
 	})
@@ -88,7 +88,7 @@ func layer[T Float, R line[T]](t gpu.Thread, r R, weight, bias uint64, part, eps
 			sums = pair{sums[0] + x, sums[1] + x*x}
 		}, func(w *pack) {
 			v := floats[T](half, w)
-			for i := range perPack[T]() {
+			for i := range r.each() {
 				x := v[i] - near
 				sums = pair{sums[0] + x, sums[1] + x*x}
 			}
@@ -147,7 +147,7 @@ func finish[T Float, R line[T]](r R, weight, bias uint64, half Half, do func(x, 
 		}
 		return forHalf[T](half, func(half Half) pack {
 			x, w, b := floats[T](half, v), floats[T](half, &factors), floats[T](half, &summands)
-			for i := range perPack[T]() {
+			for i := range r.each() {
 				x[i] = do(x[i], w[i], b[i])
 			}
 			return packed[T](half, r.pairs(), &x)

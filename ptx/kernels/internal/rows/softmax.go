@@ -59,16 +59,16 @@ func softmax[T Float, R line[T]](t gpu.Thread, r R, scale float32, half Half) {
 		var d [8]float32
 		for {
 			asIs()
-			d = differences[T](v, scale, anchor)
+			d = differences(&v, scale, anchor, r.each())
 			m := d[0]
-			for i := 1; i < perPack[T](); i++ {
+			for i := 1; i < r.each(); i++ {
 				m = num.Max(m, d[i])
 			}
 			if !move(m) {
 				break
 			}
 		}
-		for i := range perPack[T]() {
+		for i := range r.each() {
 			sum += roughPower[T](d[i])
 		}
 	})
@@ -86,8 +86,9 @@ func softmax[T Float, R line[T]](t gpu.Thread, r R, scale float32, half Half) {
 	r.back([2]uint64{}, func(x float32, _ uint64) float32 {
 		return power[T](difference(x, scale, anchor)) * factor
 	}, func(w *pack, _ uint64) pack {
-		v := differences[T](floats[T](half, w), scale, anchor)
-		for i := range perPack[T]() {
+		v := floats[T](half, w)
+		v = differences(&v, scale, anchor, r.each())
+		for i := range r.each() {
 			v[i] = power[T](v[i]) * factor
 		}
 		return packed[T](half, r.pairs(), &v)
@@ -97,9 +98,9 @@ func softmax[T Float, R line[T]](t gpu.Thread, r R, scale float32, half Half) {
 // differences returns the differences of the elements' products with scale to the anchor. They are fused
 // multiply-adds, and therefore precise. If the anchor itself is not, products are rounded like it, so that the
 // difference of the largest is 0.
-func differences[T Float](v [8]float32, scale, anchor float32) (d [8]float32) {
+func differences(v *[8]float32, scale, anchor float32, n int) (d [8]float32) {
 	if -precise < anchor && anchor < precise {
-		for i := range perPack[T]() {
+		for i := range n {
 			d[i] = gpu.FMA(v[i], scale, -anchor)
 		}
 		return d
@@ -107,7 +108,7 @@ func differences[T Float](v [8]float32, scale, anchor float32) (d [8]float32) {
 	if gpu.Device() { // so that the compiler does not move the products out of this branch
 		gpu.PTX("mov.f32 %0, %1;", gpu.Out(&scale), gpu.In(scale))
 	}
-	for i := range perPack[T]() {
+	for i := range n {
 		d[i] = float32(v[i]*scale) - anchor
 	}
 	return d
@@ -117,7 +118,7 @@ func differences[T Float](v [8]float32, scale, anchor float32) (d [8]float32) {
 const precise = 1 << 24
 
 func difference(x, scale, anchor float32) float32 {
-	return differences[float32]([8]float32{x}, scale, anchor)[0]
+	return differences(&[8]float32{x}, scale, anchor, 1)[0]
 }
 
 // slack limits how often the sum is scaled, and thus rounded, if the products grow slowly.
