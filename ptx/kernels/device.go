@@ -65,10 +65,10 @@ type newer struct {
 // block. Only code that creates operations of their kernels may refer to them. The linker keeps the
 // file in every program that contains such a reference.
 var (
-	softmaxSm90 = &newer{softmaxsm90.Module, 9, 0, "_sm90", []string{"softmax_f32", "softmax_half"}}
+	softmaxSm90 = &newer{softmaxsm90.Module, 9, 0, "_sm90", []string{"softmax"}}
 	normSm90    = &newer{
 		normsm90.Module, 9, 0, "_sm90",
-		[]string{"rmsnorm_f32", "rmsnorm_half", "layernorm_f32", "layernorm_half"},
+		[]string{"rmsnorm", "layernorm"},
 	}
 )
 

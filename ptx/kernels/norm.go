@@ -13,16 +13,16 @@ import (
 // rounding to T.
 //
 // Rows are read once or twice as with [Softmax]. Arguments: 0 dst, 1 src, 2 weight, 3
-// rows, 4 columns, 5 pitch of dst, 6 pitch of src (all uint64), 7 eps (float32), 8 type of 16-bit elements (uint32). Do not
+// rows, 4 columns, 5 pitch of dst, 6 pitch of src (all uint64), 7 eps (float32), 8 type of the elements (uint32). Do not
 // change argument 8, and do not increase argument 4.
 func RMSNorm[T NetFloat](dst, src Matrix[T], weight driver.MemoryOf[T], eps float32, again ...*driver.Launch) (*driver.Launch, error) {
 	d, s, w := dst.operand("dst"), src.operand("src"), perColumn("weight", weight, src.Cols)
 	if err := normOperands(d, s, w); err != nil {
 		return nil, opError("RMS norm", err)
 	}
-	r := rowwise{norm.Module, kernelName{"rmsnorm_", floatName[T]()}, d, s, [2]operand{w}, normSm90, reused(again)}
+	r := rowwise{norm.Module, kernelName{"rmsnorm"}, d, s, [2]operand{w}, normSm90, reused(again)}
 	l, err := r.prepare(out(&d.operand), in(&s.operand), optional(&w),
-		u64(uint64(d.rows)), u64(uint64(d.cols)), u64(uint64(d.pitch)), u64(uint64(s.pitch)), f32(eps), halfOf[T]())
+		u64(uint64(d.rows)), u64(uint64(d.cols)), u64(uint64(d.pitch)), u64(uint64(s.pitch)), f32(eps), floatOf[T]())
 	if err != nil {
 		return nil, opError("RMS norm", err)
 	}
@@ -39,7 +39,7 @@ func RMSNorm[T NetFloat](dst, src Matrix[T], weight driver.MemoryOf[T], eps floa
 // 2e-7·|weight·mean|/deviation.
 //
 // Rows are read once or twice as with [Softmax]. Arguments: 0 dst, 1 src, 2 weight, 3
-// bias, 4 rows, 5 columns, 6 pitch of dst, 7 pitch of src (all uint64), 8 eps (float32), 9 type of 16-bit elements (uint32).
+// bias, 4 rows, 5 columns, 6 pitch of dst, 7 pitch of src (all uint64), 8 eps (float32), 9 type of the elements (uint32).
 // Do not change argument 9, and do not increase argument 5.
 func LayerNorm[T NetFloat](dst, src Matrix[T], weight, bias driver.MemoryOf[T], eps float32, again ...*driver.Launch) (*driver.Launch, error) {
 	d, s := dst.operand("dst"), src.operand("src")
@@ -47,9 +47,9 @@ func LayerNorm[T NetFloat](dst, src Matrix[T], weight, bias driver.MemoryOf[T], 
 	if err := normOperands(d, s, w, b); err != nil {
 		return nil, opError("layer norm", err)
 	}
-	r := rowwise{norm.Module, kernelName{"layernorm_", floatName[T]()}, d, s, [2]operand{w, b}, normSm90, reused(again)}
+	r := rowwise{norm.Module, kernelName{"layernorm"}, d, s, [2]operand{w, b}, normSm90, reused(again)}
 	l, err := r.prepare(out(&d.operand), in(&s.operand), optional(&w), optional(&b),
-		u64(uint64(d.rows)), u64(uint64(d.cols)), u64(uint64(d.pitch)), u64(uint64(s.pitch)), f32(eps), halfOf[T]())
+		u64(uint64(d.rows)), u64(uint64(d.cols)), u64(uint64(d.pitch)), u64(uint64(s.pitch)), f32(eps), floatOf[T]())
 	if err != nil {
 		return nil, opError("layer norm", err)
 	}

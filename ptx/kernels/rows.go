@@ -117,7 +117,7 @@ func (r *rowwise) prepare(args ...arg) (*driver.Launch, error) {
 		}
 	}
 	if kernel != r.kernel && r.suitsBundles(d) {
-		m.kernel[1], m.kernel[2] = "short_", kernel[1]
+		m.kernel[1] = "_short"
 		cfg := r.bundles()
 		return m.prepare(&cfg, args...)
 	}

@@ -29,16 +29,16 @@ type NetFloat interface {
 // bytes. From compute capability 9.0 on, a warp copies 32 short rows together if they have no gaps.
 //
 // Arguments: 0 dst, 1 src, 2 rows, 3 columns, 4 pitch of dst, 5 pitch of src (all
-// uint64), 6 scale (float32), 7 type of 16-bit elements (uint32). Do not change argument 7, and do not increase
+// uint64), 6 scale (float32), 7 type of the elements (uint32). Do not change argument 7, and do not increase
 // argument 3.
 func Softmax[T NetFloat](dst, src Matrix[T], scale float32, again ...*driver.Launch) (*driver.Launch, error) {
 	d, s := dst.operand("dst"), src.operand("src")
 	if err := sameRows(d, s); err != nil {
 		return nil, opError("softmax", err)
 	}
-	r := rowwise{softmax.Module, kernelName{"softmax_", floatName[T]()}, d, s, [2]operand{}, softmaxSm90, reused(again)}
+	r := rowwise{softmax.Module, kernelName{"softmax"}, d, s, [2]operand{}, softmaxSm90, reused(again)}
 	l, err := r.prepare(out(&d.operand), in(&s.operand),
-		u64(uint64(d.rows)), u64(uint64(d.cols)), u64(uint64(d.pitch)), u64(uint64(s.pitch)), f32(scale), halfOf[T]())
+		u64(uint64(d.rows)), u64(uint64(d.cols)), u64(uint64(d.pitch)), u64(uint64(s.pitch)), f32(scale), floatOf[T]())
 	if err != nil {
 		return nil, opError("softmax", err)
 	}
@@ -71,4 +71,12 @@ func halfOf[T Element]() arg {
 		return u32(uint32(rows.BF16))
 	}
 	return u32(uint32(rows.F16))
+}
+
+// floatOf returns the argument that names the type of elements of up to 32 bits.
+func floatOf[T Element]() arg {
+	if sizeOf[T]() == 4 {
+		return u32(uint32(rows.F32))
+	}
+	return halfOf[T]()
 }

@@ -47,7 +47,7 @@ func TestNewDevicesHaveATextOfTheirOwn(t *testing.T) {
 		for _, op := range []*driver.Launch{
 			k.made(kernels.Softmax(m, m, 1)), k.made(kernels.RMSNorm(m, m, nil, eps)), k.made(kernels.LayerNorm(m, m, nil, nil, eps)),
 		} {
-			if got, want := strings.HasSuffix(op.Kernel().Name(), "_half_sm90"), capability[0] >= 9; got != want {
+			if got, want := strings.HasSuffix(op.Kernel().Name(), "_sm90"), capability[0] >= 9; got != want {
 				k.Errorf("%v: %v", capability, op.Kernel().Name())
 			}
 		}
@@ -60,7 +60,7 @@ func TestNewDevicesHaveATextOfTheirOwn(t *testing.T) {
 		for _, op := range []*driver.Launch{
 			k.made(kernels.Softmax(long, long, 1)), k.made(kernels.RMSNorm(long, long, nil, eps)), k.made(kernels.LayerNorm(long, long, nil, nil, eps)),
 		} {
-			if got, want := strings.HasSuffix(op.Kernel().Name(), "_f32_sm90"), capability[0] >= 9; got != want {
+			if got, want := strings.HasSuffix(op.Kernel().Name(), "_sm90"), capability[0] >= 9; got != want {
 				k.Errorf("%v: %v", capability, op.Kernel().Name())
 			}
 		}

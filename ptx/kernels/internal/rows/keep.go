@@ -7,8 +7,8 @@ import (
 )
 
 // A line is a row whose elements are visited in order, and then replaced.
-type line[T Float] interface {
-	*twice[T, *Block] | *twice[T, *Cluster] | *bundled[T]
+type line interface {
+	*twice[*Block] | *twice[*Cluster] | *bundled
 	// forth calls begin once. It then calls one for each of the thread's single elements, and do for each of its
 	// packs.
 	forth(begin func(), one func(x float32), do func(w *pack))
@@ -19,7 +19,7 @@ type line[T Float] interface {
 	before() uint64                                                      // number of bytes before the line's packs in the row
 	exchange(v, none pair, combine func(p pair, width uint32) pair) pair // see Team
 	pairs() bool
-	each() int               // number of elements of a pack
+	each(h Half) uint32      // number of elements of a pack
 	sample() pack            // returns elements whose mean is likely to be near the mean of the row
 	load(column uint64) pack // returns the elements of an operand for a pack
 }
@@ -30,7 +30,7 @@ type line[T Float] interface {
 //
 // On devices that can, the copies are asynchronous: registers have room for few loads, and a multiprocessor must
 // have many more in flight.
-type twice[T Float, M Team] struct {
+type twice[M Team] struct {
 	team     M
 	half     Half
 	src, dst uint64 // addresses of the row
@@ -46,7 +46,7 @@ type twice[T Float, M Team] struct {
 // eachTwice calls the function do for the rows of the calling thread's team. The teams of a warp stay together,
 // because they exchange values with shuffles. After the last row, some of them therefore get a row without
 // columns.
-func eachTwice[T Float, M Team](t gpu.Thread, team M, dst, src, rows, cols, dstPitch, srcPitch uint64, half Half, do func(r *twice[T, M])) {
+func eachTwice[M Team](t gpu.Thread, team M, dst, src, rows, cols, dstPitch, srcPitch uint64, half Half, do func(r *twice[M])) {
 	slots := int32(uint32(len(gpu.DynamicShared[pack](t))) / max(uint32(t.BlockDimX()*t.BlockDimY()), 1))
 	if slots == 0 {
 		panic("the launch has no shared memory for the packs of each thread")
@@ -54,33 +54,33 @@ func eachTwice[T Float, M Team](t gpu.Thread, team M, dst, src, rows, cols, dstP
 	teams := uint64(t.BlockDimY())
 	row, step := team.number()*teams+uint64(t.ThreadY()), team.count()*teams
 	before := uint64(uint32(t.Lane()) >> (uint32(bits.Len32(uint32(t.BlockDimX()))) - 1)) // teams of this warp before this one
-	size := uint64(Size[T]())
-	r := &twice[T, M]{team: team, half: half, src: src + row*srcPitch*size, dst: dst + row*dstPitch*size, slots: slots}
+	dstPitch, srcPitch = dstPitch<<half.log(), srcPitch<<half.log()                       // in bytes
+	r := &twice[M]{team: team, half: half, src: src + row*srcPitch, dst: dst + row*dstPitch, slots: slots}
 	for alike := false; row-before < rows; {
 		asIs()
 		if !alike {
 			r.divide(cols)
-			alike = srcPitch*size%16 == 0
+			alike = srcPitch%16 == 0
 		}
 		if row >= rows {
 			r.packs, r.singles, r.tail = 0, 0, 0
 		}
 		do(r)
 		row += step
-		r.src += step * srcPitch * size
-		r.dst += step * dstPitch * size
+		r.src += step * srcPitch
+		r.dst += step * dstPitch
 	}
 }
 
 // divide divides a row of n elements, according to the place of src.
-func (r *twice[T, M]) divide(n uint64) {
-	r.head = uint32(-r.src&15) / uint32(Size[T]())
+func (r *twice[M]) divide(n uint64) {
+	r.head = uint32(-r.src&15) >> r.half.log()
 	if uint64(r.head) > n {
 		r.head = uint32(n)
 	}
-	r.packs = int32((n - uint64(r.head)) / uint64(perPack[T]()))
-	r.begin, r.tail = uint64(r.head)*uint64(Size[T]()), uint64(r.packs)*16
-	r.singles = int32(n) - r.packs*int32(perPack[T]())
+	r.packs = int32((n - uint64(r.head)) >> (4 - r.half.log()))
+	r.begin, r.tail = uint64(r.head)<<r.half.log(), uint64(r.packs)*16
+	r.singles = int32(n) - r.packs<<(4-r.half.log())
 	if rank, blocks := r.team.block(); blocks > 1 {
 		// The first block has the single elements.
 		each := int32((uint32(r.packs) + blocks - 1) / blocks)
@@ -95,7 +95,7 @@ func (r *twice[T, M]) divide(n uint64) {
 
 // start starts copies of the thread's packs, from the team's pack number "from" on. It returns the number of the
 // team's pack after them.
-func (r *twice[T, M]) start(from int32) int32 {
+func (r *twice[M]) start(from int32) int32 {
 	t := r.team.thread()
 	rank, size := int32(t.ThreadX()), int32(t.BlockDimX())
 	room, threads := gpu.DynamicShared[pack](t), size*int32(t.BlockDimY())
@@ -111,7 +111,7 @@ func (r *twice[T, M]) start(from int32) int32 {
 	return end
 }
 
-func (r *twice[T, M]) forth(begin func(), one func(x float32), do func(w *pack)) {
+func (r *twice[M]) forth(begin func(), one func(x float32), do func(w *pack)) {
 	t := r.team.thread()
 	rank, size := int32(t.ThreadX()), int32(t.BlockDimX())
 	room, threads := gpu.DynamicShared[pack](t), size*int32(t.BlockDimY())
@@ -121,7 +121,7 @@ func (r *twice[T, M]) forth(begin func(), one func(x float32), do func(w *pack))
 			begin()
 			for i := rank; i < r.singles; i += size {
 				asIs()
-				one(floatOf[T](r.half, r.src+r.single(int(i))))
+				one(r.half.at(r.src + r.single(int(i))))
 			}
 		}
 		r.team.wait()
@@ -140,20 +140,20 @@ func (r *twice[T, M]) forth(begin func(), one func(x float32), do func(w *pack))
 }
 
 // single returns the number of bytes before single element i in the row. The elements of packs follow the others.
-func (r *twice[T, M]) single(i int) uint64 {
-	size := uint64(Size[T]())
+func (r *twice[M]) single(i int) uint64 {
+	at := uint64(i) << r.half.log()
 	switch {
 	case i >= int(r.singles):
-		return r.begin + uint64(i-int(r.singles))*size
+		at += r.begin - uint64(r.singles)<<r.half.log()
 	case i >= int(r.head):
-		return uint64(i)*size + r.tail
+		at += r.tail
 	}
-	return uint64(i) * size
+	return at
 }
 
 // back begins with the packs that are in shared memory. If packs of dst or of columns do not begin at multiples
 // of 16 bytes, all elements are single.
-func (r *twice[T, M]) back(columns [2]uint64, one func(x float32, at uint64) float32, do func(w *pack, at uint64) pack) {
+func (r *twice[M]) back(columns [2]uint64, one func(x float32, at uint64) float32, do func(w *pack, at uint64) pack) {
 	t := r.team.thread()
 	rank, size := int32(t.ThreadX()), int32(t.BlockDimX())
 	room, threads := gpu.DynamicShared[pack](t), size*int32(t.BlockDimY())
@@ -166,7 +166,7 @@ func (r *twice[T, M]) back(columns [2]uint64, one func(x float32, at uint64) flo
 	}
 	singles := int(r.singles)
 	if places&15 != 0 {
-		singles += int(r.packs) * perPack[T]()
+		singles += int(r.packs) << (4 - r.half.log())
 	} else {
 		for from := r.from; ; {
 			end := min(r.packs, from+r.slots*size)
@@ -188,29 +188,29 @@ func (r *twice[T, M]) back(columns [2]uint64, one func(x float32, at uint64) flo
 	for i := int(rank); i < singles; i += int(size) {
 		asIs()
 		at := r.single(i)
-		setFloat[T](r.half, r.dst+at, one(floatOf[T](r.half, r.src+at), at))
+		r.half.set(r.dst+at, one(r.half.at(r.src+at), at))
 	}
 }
 
-func (r *twice[T, M]) exchange(v, none pair, combine func(p pair, width uint32) pair) pair {
+func (r *twice[M]) exchange(v, none pair, combine func(p pair, width uint32) pair) pair {
 	return r.team.exchange(v, none, combine)
 }
 
-func (r *twice[T, M]) each() int { return perPack[T]() }
+func (r *twice[M]) each(h Half) uint32 { return h.each() }
 
-func (r *twice[T, M]) pairs() bool { return r.team.pairs() }
+func (r *twice[M]) pairs() bool { return r.team.pairs() }
 
 // sample returns a pack from the middle of the row. In a short row, it repeats the first element.
-func (r *twice[T, M]) sample() (w pack) {
+func (r *twice[M]) sample() (w pack) {
 	switch {
 	case r.tail > 0:
-		return *words(r.src + uint64(r.head)*uint64(Size[T]()) + r.tail/2&^15)
+		return *words(r.src + uint64(r.head)<<r.half.log() + r.tail/2&^15)
 	case r.singles > 0:
-		return repeated(*value[T](r.src))
+		return r.half.repeated(r.src)
 	}
 	return w
 }
 
-func (r *twice[T, M]) before() uint64 { return r.begin }
+func (r *twice[M]) before() uint64 { return r.begin }
 
-func (r *twice[T, M]) load(column uint64) pack { return *words(column) }
+func (r *twice[M]) load(column uint64) pack { return *words(column) }

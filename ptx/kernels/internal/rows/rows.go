@@ -201,14 +201,6 @@ func floats[T Float](h Half, w *pack) (v [8]float32) {
 	return v
 }
 
-// forHalf calls a function with a constant, so that the function does not branch.
-func forHalf[T Float](half Half, do func(Half) pack) pack {
-	if Size[T]() == 2 && half == BF16 {
-		return do(BF16)
-	}
-	return do(F16)
-}
-
 // packed rounds the elements of a pack. With pairs, it uses the instructions for two numbers of 16
 // bits, which require sm_80.
 func packed[T Float](h Half, pairs bool, v *[8]float32) (w pack) {

@@ -9,28 +9,28 @@ import (
 )
 
 // Softmax sets each row of dst to the softmax of scale times the row of src: see kernels.Softmax.
-func Softmax[T Float](t gpu.Thread, dst, src, rows, cols, dstPitch, srcPitch uint64, scale float32, half Half) {
-	eachTwice(t, &Block{t: t}, dst, src, rows, cols, dstPitch, srcPitch, half, func(r *twice[T, *Block]) {
-		softmax[T](t, r, scale, half)
+func Softmax(t gpu.Thread, dst, src, rows, cols, dstPitch, srcPitch uint64, scale float32, half Half) {
+	eachTwice(t, &Block{t: t}, dst, src, rows, cols, dstPitch, srcPitch, half, func(r *twice[*Block]) {
+		softmax(t, r, scale, half)
 	})
 }
 
 // SoftmaxInClusters is Softmax for sm_90 and later. A cluster can share a row.
-func SoftmaxInClusters[T Float](t gpu.Thread, dst, src, rows, cols, dstPitch, srcPitch uint64, scale float32, half Half) {
-	eachTwice(t, clusterOf(t), dst, src, rows, cols, dstPitch, srcPitch, half, func(r *twice[T, *Cluster]) {
-		softmax[T](t, r, scale, half)
+func SoftmaxInClusters(t gpu.Thread, dst, src, rows, cols, dstPitch, srcPitch uint64, scale float32, half Half) {
+	eachTwice(t, clusterOf(t), dst, src, rows, cols, dstPitch, srcPitch, half, func(r *twice[*Cluster]) {
+		softmax(t, r, scale, half)
 	})
 }
 
 // SoftmaxOfBundles is Softmax for sm_90 and later, and for short rows.
-func SoftmaxOfBundles[T Float](t gpu.Thread, dst, src, rows, cols, dstPitch, srcPitch uint64, scale float32, half Half) {
-	bundles(t, dst, src, rows, cols, dstPitch, srcPitch, half, func(r *bundled[T]) { softmax[T](t, r, scale, half) })
+func SoftmaxOfBundles(t gpu.Thread, dst, src, rows, cols, dstPitch, srcPitch uint64, scale float32, half Half) {
+	bundles(t, dst, src, rows, cols, dstPitch, srcPitch, half, func(r *bundled) { softmax(t, r, scale, half) })
 }
 
 // softmax adds powers of the elements' products with scale, each divided by the power of an anchor near the largest
 // product. What is divided by does not matter if it is the same for all elements.
-func softmax[T Float, R line[T]](t gpu.Thread, r R, scale float32, half Half) {
-	if Size[T]() == 2 {
+func softmax[R line](t gpu.Thread, r R, scale float32, half Half) {
+	if half != F32 {
 		scale *= 1 / math.Ln2
 	}
 	var anchor, sum float32
@@ -41,7 +41,7 @@ func softmax[T Float, R line[T]](t gpu.Thread, r R, scale float32, half Half) {
 			return false
 		}
 		if !first {
-			sum *= roughPower[T](anchor - next)
+			sum *= half.roughPower(anchor - next)
 		}
 		anchor = next
 		return true
@@ -50,27 +50,29 @@ func softmax[T Float, R line[T]](t gpu.Thread, r R, scale float32, half Half) {
 		for {
 			asIs()
 			if d := difference(x, scale, anchor); !move(d) {
-				sum += roughPower[T](d)
+				sum += half.roughPower(d)
 				break
 			}
 		}
 	}, func(w *pack) {
-		v := floats[T](half, w)
-		var d [8]float32
-		for {
-			asIs()
-			d = differences(&v, scale, anchor, r.each())
-			m := d[0]
-			for i := 1; i < r.each(); i++ {
-				m = num.Max(m, d[i])
+		half.sized(w, func(half Half, v *[8]float32) {
+			n := r.each(half)
+			var d [8]float32
+			for {
+				asIs()
+				d = differences(v, scale, anchor, n)
+				m := d[0]
+				for i := uint32(1); i < n; i++ {
+					m = num.Max(m, d[i])
+				}
+				if !move(m) {
+					break
+				}
 			}
-			if !move(m) {
-				break
+			for i := range n {
+				sum += half.roughPower(d[i])
 			}
-		}
-		for i := range r.each() {
-			sum += roughPower[T](d[i])
-		}
+		})
 	})
 	if sum == 0 {
 		anchor = -math32.Inf(1)
@@ -78,27 +80,29 @@ func softmax[T Float, R line[T]](t gpu.Thread, r R, scale float32, half Half) {
 	all := r.exchange(pair{anchor, sum}, pair{-math32.Inf(1), 0}, func(p pair, width uint32) pair {
 		m := mostOf(t, p[0], width)
 		if p[0] != m {
-			p[1] *= power[T](p[0] - m)
+			p[1] *= half.power(p[0] - m)
 		}
 		return pair{m, sumOf(t, p[1], width)}
 	})
 	anchor, factor := all[0], gpu.ApproxRcp(all[1])
 	r.back([2]uint64{}, func(x float32, _ uint64) float32 {
-		return power[T](difference(x, scale, anchor)) * factor
+		return half.power(difference(x, scale, anchor)) * factor
 	}, func(w *pack, _ uint64) pack {
-		v := floats[T](half, w)
-		v = differences(&v, scale, anchor, r.each())
-		for i := range r.each() {
-			v[i] = power[T](v[i]) * factor
-		}
-		return packed[T](half, r.pairs(), &v)
+		var all [8]float32
+		half.sized(w, func(size Half, v *[8]float32) {
+			all = differences(v, scale, anchor, r.each(size))
+			for i := range r.each(size) {
+				all[i] = size.power(all[i]) * factor
+			}
+		})
+		return half.packed(r.pairs(), &all)
 	})
 }
 
 // differences returns the differences of the elements' products with scale to the anchor. They are fused
 // multiply-adds, and therefore precise. If the anchor itself is not, products are rounded like it, so that the
 // difference of the largest is 0.
-func differences(v *[8]float32, scale, anchor float32, n int) (d [8]float32) {
+func differences(v *[8]float32, scale, anchor float32, n uint32) (d [8]float32) {
 	if -precise < anchor && anchor < precise {
 		for i := range n {
 			d[i] = gpu.FMA(v[i], scale, -anchor)
@@ -125,16 +129,16 @@ func difference(x, scale, anchor float32) float32 {
 const slack = 4
 
 // power returns exp(x), or 2 to the power of x for types of 16 bits, for x <= slack.
-func power[T Float](x float32) float32 {
-	if Size[T]() == 4 {
+func (h Half) power(x float32) float32 {
+	if h == F32 {
 		return math32.Exp(x)
 	}
-	return roughPower[T](x)
+	return h.roughPower(x)
 }
 
 // roughPower is power for sums. Its relative error grows with -x, and the power becomes smaller.
-func roughPower[T Float](x float32) float32 {
-	if Size[T]() == 4 {
+func (h Half) roughPower(x float32) float32 {
+	if h == F32 {
 		x = float32(x * (1 / math.Ln2))
 	}
 	return gpu.ApproxExp2FTZ(x)

@@ -8,14 +8,7 @@ import (
 
 //go:generate go run github.com/purecuda/cuda/ptx/cmd/go2ptx -nobounds -module
 
-// The type names that appear in the names of kernels.
-type (
-	f32  = float32
-	half = uint16
-)
-
 //gpu:kernel maxblock=512 regs=48
-//gpu:instance f32 half
-func softmax[T rows.Float](t gpu.Thread, dst, src, rowCount, cols, dstPitch, srcPitch uint64, scale float32, of rows.Half) {
-	rows.Softmax[T](t, dst, src, rowCount, cols, dstPitch, srcPitch, scale, of)
+func softmax(t gpu.Thread, dst, src, rowCount, cols, dstPitch, srcPitch uint64, scale float32, of rows.Half) {
+	rows.Softmax(t, dst, src, rowCount, cols, dstPitch, srcPitch, scale, of)
 }

@@ -8,20 +8,12 @@ import (
 
 //go:generate go run github.com/purecuda/cuda/ptx/cmd/go2ptx -nobounds -module -target sm_90
 
-// The type names that appear in the names of kernels.
-type (
-	f32_sm90  = float32
-	half_sm90 = uint16
-)
-
-//gpu:kernel maxblock=512 regs=48
-//gpu:instance f32_sm90 half_sm90
-func softmax[T rows.Float](t gpu.Thread, dst, src, rowCount, cols, dstPitch, srcPitch uint64, scale float32, of rows.Half) {
-	rows.SoftmaxInClusters[T](t, dst, src, rowCount, cols, dstPitch, srcPitch, scale, of)
+//gpu:kernel maxblock=512 regs=48 name=softmax_sm90
+func softmax(t gpu.Thread, dst, src, rowCount, cols, dstPitch, srcPitch uint64, scale float32, of rows.Half) {
+	rows.SoftmaxInClusters(t, dst, src, rowCount, cols, dstPitch, srcPitch, scale, of)
 }
 
-//gpu:kernel maxblock=128 minblocks=8 name=softmax_short
-//gpu:instance f32_sm90 half_sm90
-func shortSoftmax[T rows.Float](t gpu.Thread, dst, src, rowCount, cols, dstPitch, srcPitch uint64, scale float32, of rows.Half) {
-	rows.SoftmaxOfBundles[T](t, dst, src, rowCount, cols, dstPitch, srcPitch, scale, of)
+//gpu:kernel maxblock=128 minblocks=8 name=softmax_short_sm90
+func shortSoftmax(t gpu.Thread, dst, src, rowCount, cols, dstPitch, srcPitch uint64, scale float32, of rows.Half) {
+	rows.SoftmaxOfBundles(t, dst, src, rowCount, cols, dstPitch, srcPitch, scale, of)
 }

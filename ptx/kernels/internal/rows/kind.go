@@ -1,0 +1,110 @@
+package rows
+
+import (
+	"math"
+
+	"github.com/purecuda/cuda/ptx/gpu"
+)
+
+// F32 is float32 for kernels of floats of any type up to 32 bits.
+const F32 = BF16 + 1
+
+// log returns the binary logarithm of the size of an element.
+func (h Half) log() uint32 { return 1 + uint32(h)/uint32(F32) }
+
+// each returns the number of elements of a pack.
+func (h Half) each() uint32 { return 16 >> h.log() }
+
+// at returns the element at an address.
+func (h Half) at(address uint64) float32 {
+	if h == F32 {
+		return *value[float32](address)
+	}
+	return halfOf(h, *value[uint16](address))
+}
+
+// set rounds v to an element and stores it at an address.
+func (h Half) set(address uint64, v float32) {
+	if h == F32 {
+		*value[float32](address) = v
+	} else {
+		*value[uint16](address) = roundTo[uint16](h, v)
+	}
+}
+
+// floats returns the elements of a pack.
+func (h Half) floats(w *pack) [8]float32 {
+	if h == F32 {
+		return floats[float32](h, w)
+	}
+	return floats[uint16](h, w)
+}
+
+// sized calls a function with the elements of a pack and one of two constants, so that each size has its own code:
+// F32, or F16 for both types of 16 bits.
+func (h Half) sized(w *pack, do func(size Half, v *[8]float32)) {
+	if h == F32 {
+		v := floats[float32](F32, w)
+		do(F32, &v)
+	} else {
+		v := floats[uint16](h, w)
+		do(F16, &v)
+	}
+}
+
+// constant calls a function with a constant, so that each type has its own code.
+func (h Half) constant(do func(Half) pack) pack {
+	switch h {
+	case F32:
+		return do(F32)
+	case BF16:
+		return do(BF16)
+	}
+	return do(F16)
+}
+
+// packed rounds the elements of a pack: see the function packed.
+func (h Half) packed(pairs bool, v *[8]float32) pack {
+	if h == F32 {
+		return packed[float32](h, pairs, v)
+	}
+	return packed[uint16](h, pairs, v)
+}
+
+// repeated returns a pack of elements that are equal to the one at an address.
+func (h Half) repeated(address uint64) pack {
+	if h == F32 {
+		return repeatedWord(*value[uint32](address))
+	}
+	return repeatedWord(uint32(*value[uint16](address)) * 0x10001)
+}
+
+// ones returns a pack of elements that are 1.
+func (h Half) ones() pack {
+	switch h {
+	case F32:
+		return repeatedWord(math.Float32bits(1))
+	case BF16:
+		return repeatedWord(0x3f803f80)
+	}
+	return repeatedWord(0x3c003c00)
+}
+
+func repeatedWord(w uint32) pack { return pack{w, w, w, w} }
+
+// An element in shared memory has a place, which counts elements.
+
+func (h Half) shared(t gpu.Thread, place uint32) float32 {
+	if h == F32 {
+		return gpu.DynamicShared[float32](t)[place]
+	}
+	return halfOf(h, gpu.DynamicShared[uint16](t)[place])
+}
+
+func (h Half) setShared(t gpu.Thread, place uint32, v float32) {
+	if h == F32 {
+		gpu.DynamicShared[float32](t)[place] = v
+	} else {
+		gpu.DynamicShared[uint16](t)[place] = roundTo[uint16](h, v)
+	}
+}
