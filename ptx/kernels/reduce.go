@@ -188,7 +188,7 @@ func (r *reduction) prepare(more ...arg) (*driver.Launch, error) {
 	threads, parts := r.divide(n, each)
 	cfg := deal(uint64(r.src.rows)*parts, threads)
 	if threads <= warp {
-		cfg = inTurns(cfg, n)
+		cfg = inTurns(cfg, n*turnsOf)
 	}
 	work := r.work.operand()
 	if work.err != nil {

@@ -69,15 +69,19 @@ func deal(rows uint64, team int) driver.LaunchConfig {
 	}
 }
 
-// inTurns returns a launch with fewer blocks, each of which processes several rows in turn. If the
-// rows are short or the blocks are large, starting another block costs more than another turn.
-func inTurns(cfg driver.LaunchConfig, multiprocessors uint64) driver.LaunchConfig {
-	cfg.Grid.X = uint32(min(uint64(cfg.Grid.X), multiprocessors*turnsOf))
+// inTurns returns a launch with at most "most" blocks, each of which processes several rows in turn.
+func inTurns(cfg driver.LaunchConfig, most uint64) driver.LaunchConfig {
+	cfg.Grid.X = uint32(min(uint64(cfg.Grid.X), most))
 	return cfg
 }
 
-// turnsOf is the number of blocks per multiprocessor that inTurns launches.
+// turnsOf is the number of blocks per multiprocessor for reductions of short rows. Starting another block costs more
+// than another turn.
 const turnsOf = 64
+
+// threadsOfTurns is the number of threads per multiprocessor for operations on rows, of which about
+// residentThreads run at a time. With fewer, the last blocks would run for long while others are done.
+const threadsOfTurns = 32 * residentThreads
 
 // packsOfThread is the number of packs of 16 bytes of a row that a thread processes, unless there are more than
 // mostTeam threads can process.
@@ -126,7 +130,8 @@ func (r *rowwise) prepare(args ...arg) (*driver.Launch, error) {
 	if !kept {
 		rows = min(rows, longEach*d.multiprocessors)
 	}
-	cfg := inTurns(deal(rows, threads), d.multiprocessors)
+	cfg := deal(rows, threads)
+	cfg = inTurns(cfg, d.multiprocessors*threadsOfTurns/uint64(cfg.Block.X*cfg.Block.Y))
 	cfg.SharedMem = uint32(r.slots(d, cols, threads) * uint64(cfg.Block.X*cfg.Block.Y) * packBytes)
 	return m.prepare(&cfg, args...)
 }
@@ -180,16 +185,18 @@ const sharedOfRows = 1024
 
 // team returns the number of threads that share a row.
 func (r *rowwise) team(cols uint64) int {
-	threads := team(cols, packsOfThread*pack(r.dst.size), mostTeam)
-	if cols > pack(r.dst.size) {
-		threads = max(threads, 2) // memory is read and written in sectors of 32 bytes
-	}
+	// More threads read a cache line at the same time.
+	line := lineBytes / uint64(r.dst.size)
+	threads := max(team(cols, packsOfThread*pack(r.dst.size), mostTeam), team(min(cols, line), 2*pack(r.dst.size), warp))
 	if !r.packed() {
 		// There can be almost two packs of single elements.
 		threads = max(threads, team(cols, 2, warp/4))
 	}
 	return threads
 }
+
+// lineBytes is the size of an L1 cache line in bytes.
+const lineBytes = 128
 
 // packed reports whether rows consist of packs of 16 bytes.
 func (r *rowwise) packed() bool { return r.dst.packed() && r.src.packed() }
