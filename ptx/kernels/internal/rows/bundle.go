@@ -6,10 +6,11 @@ import "github.com/purecuda/cuda/ptx/gpu"
 // shared memory, each of its lanes computes one row there, and the warp copies the results to the destination.
 // Almost all accesses to global memory are then packs, although few rows begin at a multiple of 16 bytes.
 //
-// A row of a bundle has packs of two words, which begin at multiples of 4 bytes.
+// A row of a bundle has packs of two or four words, which begin at multiples of 4 bytes.
 type bundled struct {
 	t       gpu.Thread
 	half    Half
+	size    uint32 // number of words of a pack
 	place   uint32 // of the first element
 	word    uint32 // number of the first word of the packs
 	head    uint32 // number of elements before the packs
@@ -21,8 +22,8 @@ type bundled struct {
 func BundleSize(row uint64) uint64 { return (gpu.WarpSize*row + 31) &^ 15 }
 
 // bundles calls the function do for the rows of the calling thread, one in each bundle. A thread may have no
-// row in the last one. Each warp of the launch must have dynamic shared memory for a bundle.
-func bundles(t gpu.Thread, dst, src, rows, cols, dstPitch, srcPitch uint64, half Half, do func(r *bundled)) {
+// row in the last one. Packs have the given number of words. Each warp of the launch must have dynamic shared memory for a bundle.
+func bundles(t gpu.Thread, wordsOfPack uint32, dst, src, rows, cols, dstPitch, srcPitch uint64, half Half, do func(r *bundled)) {
 	log := half.log()
 	size := BundleSize(cols << log)
 	lane, warp, warps := uint32(t.Lane()), uint64(t.Warp()), uint64(t.BlockDimY())/gpu.WarpSize
@@ -33,7 +34,7 @@ func bundles(t gpu.Thread, dst, src, rows, cols, dstPitch, srcPitch uint64, half
 	start := uint32(warp*size + src%16)
 	packs, first, length := gpu.DynamicShared[pack](t)[warp*size/16:], start>>log, uint32(cols)
 	at := start + lane*length<<log
-	r := bundled{t: t, half: half, place: at >> log, word: (at + 3) / 4, head: at % 4 / 2}
+	r := bundled{t: t, half: half, size: wordsOfPack, place: at >> log, word: (at + 3) / 4, head: at % 4 / 2}
 	count := (length - r.head) / r.each(half)
 	for row := (uint64(t.BlockX())*warps + warp) * gpu.WarpSize; row < rows; row += uint64(t.GridDimX()) * warps * gpu.WarpSize {
 		asIs()
@@ -113,7 +114,7 @@ func (r *bundled) exchange(v, _ pair, _ func(p pair, width uint32) pair) pair { 
 
 func (r *bundled) pairs() bool { return true }
 
-func (r *bundled) each(h Half) uint32 { return h.each() / 2 }
+func (r *bundled) each(h Half) uint32 { return h.each() * r.size / 4 }
 
 // single returns the number of elements before single element i.
 func (r *bundled) single(i uint32) uint32 {
@@ -126,16 +127,20 @@ func (r *bundled) single(i uint32) uint32 {
 // fetch returns a pack. The compiler must not join the words to a vector where that would be aligned: rows of a warp
 // have different alignments.
 func (r *bundled) fetch(k uint32) (w pack) {
-	words := gpu.DynamicShared[uint32](r.t)[r.word+2*k:]
-	w[0] = words[0]
-	asIs()
-	w[1] = words[1]
+	words := gpu.DynamicShared[uint32](r.t)[r.word+r.size*k:]
+	for i := range r.size {
+		w[i] = words[i]
+		apart()
+	}
 	return w
 }
 
+// apart keeps the compiler from joining accesses before and after it.
+func apart() { asIs() }
+
 func (r *bundled) before() uint64 { return uint64(r.head) * 2 }
 
-// sample returns two packs from the middle of the row. In a short row, it repeats the first element.
+// sample returns four words from the middle of the row. In a short row, it repeats the first element.
 func (r *bundled) sample() pack {
 	if r.packs < 2 {
 		if r.half == F32 {
@@ -171,15 +176,16 @@ func (r *bundled) load(column uint64) (w pack) {
 	return w
 }
 
-func (r *bundled) back(_ [2]uint64, one func(x float32, at uint64) float32, do func(w *pack, at uint64) pack) {
+func (r *bundled) back(one func(x float32, at uint64) float32, do func(w *pack, at uint64) pack) {
 	for k := uint32(0); k < r.packs; k++ {
 		asIs()
 		w := r.fetch(k)
-		w = do(&w, uint64(k)*8)
-		words := gpu.DynamicShared[uint32](r.t)[r.word+2*k:]
-		words[0] = w[0]
-		asIs()
-		words[1] = w[1]
+		w = do(&w, uint64(k*r.size)*4)
+		words := gpu.DynamicShared[uint32](r.t)[r.word+r.size*k:]
+		for i := range r.size {
+			words[i] = w[i]
+			apart()
+		}
 	}
 	for i := uint32(0); i < r.singles; i++ {
 		asIs()

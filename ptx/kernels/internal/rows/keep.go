@@ -12,10 +12,9 @@ type line interface {
 	// forth calls begin once. It then calls one for each of the thread's single elements, and do for each of its
 	// packs.
 	forth(begin func(), one func(x float32), do func(w *pack))
-	// back replaces each pack and each single element by what the functions return. columns are the addresses of
-	// operands with an element for each column, or 0. one gets the number of bytes before the element in the
-	// row, and do the number of bytes before the pack in the line's packs.
-	back(columns [2]uint64, one func(x float32, at uint64) float32, do func(w *pack, at uint64) pack)
+	// back replaces each pack and each single element by what the functions return. one gets the number of bytes
+	// before the element in the row, and do the number of bytes before the pack in the line's packs.
+	back(one func(x float32, at uint64) float32, do func(w *pack, at uint64) pack)
 	before() uint64                                                      // number of bytes before the line's packs in the row
 	exchange(v, none pair, combine func(p pair, width uint32) pair) pair // see Team
 	pairs() bool
@@ -39,14 +38,15 @@ type twice[M Team] struct {
 	begin    uint64 // number of bytes before the packs of the team
 	packs    int32  // number of packs of the team
 	singles  int32  // number of single elements of the team
+	plain    bool   // whether packs of dst and of all operands begin at multiples of 16 bytes
 	slots    int32  // number of packs of a thread that there is room for
 	from     int32  // number of the team's first pack in shared memory
 }
 
 // eachTwice calls the function do for the rows of the calling thread's team. The teams of a warp stay together,
 // because they exchange values with shuffles. After the last row, some of them therefore get a row without
-// columns.
-func eachTwice[M Team](t gpu.Thread, team M, dst, src, rows, cols, dstPitch, srcPitch uint64, half Half, do func(r *twice[M])) {
+// columns. columns are the addresses of operands with an element for each column, or 0.
+func eachTwice[M Team](t gpu.Thread, team M, columns [2]uint64, dst, src, rows, cols, dstPitch, srcPitch uint64, half Half, do func(r *twice[M])) {
 	slots := int32(uint32(len(gpu.DynamicShared[pack](t))) / max(uint32(t.BlockDimX()*t.BlockDimY()), 1))
 	if slots == 0 {
 		panic("the launch has no shared memory for the packs of each thread")
@@ -59,8 +59,8 @@ func eachTwice[M Team](t gpu.Thread, team M, dst, src, rows, cols, dstPitch, src
 	for alike := false; row-before < rows; {
 		asIs()
 		if !alike {
-			r.divide(cols)
-			alike = srcPitch%16 == 0
+			r.divide(cols, columns)
+			alike = (srcPitch|dstPitch)%16 == 0
 		}
 		if row >= rows {
 			r.packs, r.singles, r.tail = 0, 0, 0
@@ -73,7 +73,7 @@ func eachTwice[M Team](t gpu.Thread, team M, dst, src, rows, cols, dstPitch, src
 }
 
 // divide divides a row of n elements, according to the place of src.
-func (r *twice[M]) divide(n uint64) {
+func (r *twice[M]) divide(n uint64, columns [2]uint64) {
 	r.head = uint32(-r.src&15) >> r.half.log()
 	if uint64(r.head) > n {
 		r.head = uint32(n)
@@ -91,6 +91,13 @@ func (r *twice[M]) divide(n uint64) {
 			r.singles = 0
 		}
 	}
+	places := r.dst + r.begin
+	for _, c := range columns {
+		if c != 0 {
+			places |= c + r.begin
+		}
+	}
+	r.plain = places%16 == 0
 }
 
 // start starts copies of the thread's packs, from the team's pack number "from" on. It returns the number of the
@@ -151,21 +158,14 @@ func (r *twice[M]) single(i int) uint64 {
 	return at
 }
 
-// back begins with the packs that are in shared memory. If packs of dst or of columns do not begin at multiples
-// of 16 bytes, all elements are single.
-func (r *twice[M]) back(columns [2]uint64, one func(x float32, at uint64) float32, do func(w *pack, at uint64) pack) {
+// back begins with the packs that are in shared memory. If packs cannot be stored, all elements are single.
+func (r *twice[M]) back(one func(x float32, at uint64) float32, do func(w *pack, at uint64) pack) {
 	t := r.team.thread()
 	rank, size := int32(t.ThreadX()), int32(t.BlockDimX())
 	room, threads := gpu.DynamicShared[pack](t), size*int32(t.BlockDimY())
 	first := r.dst + r.begin
-	places := first
-	for _, c := range columns {
-		if c != 0 {
-			places |= c + r.begin
-		}
-	}
 	singles := int(r.singles)
-	if places&15 != 0 {
+	if !r.plain {
 		singles += int(r.packs) << (4 - r.half.log())
 	} else {
 		for from := r.from; ; {

@@ -6,7 +6,7 @@ import "github.com/purecuda/cuda/ptx/gpu"
 // 0.
 func RMSNorm(t gpu.Thread, dst, src, weight, rows, cols, dstPitch, srcPitch uint64, eps float32, half Half) {
 	part := partOf(cols)
-	eachTwice(t, &Block{t: t}, dst, src, rows, cols, dstPitch, srcPitch, half, func(r *twice[*Block]) {
+	eachTwice(t, &Block{t: t}, [2]uint64{weight}, dst, src, rows, cols, dstPitch, srcPitch, half, func(r *twice[*Block]) {
 		rms(t, r, weight, part, eps, half)
 	})
 }
@@ -14,7 +14,7 @@ func RMSNorm(t gpu.Thread, dst, src, weight, rows, cols, dstPitch, srcPitch uint
 // RMSNormInClusters is RMSNorm for sm_90 and later. A cluster can share a row.
 func RMSNormInClusters(t gpu.Thread, dst, src, weight, rows, cols, dstPitch, srcPitch uint64, eps float32, half Half) {
 	part := partOf(cols)
-	eachTwice(t, clusterOf(t), dst, src, rows, cols, dstPitch, srcPitch, half, func(r *twice[*Cluster]) {
+	eachTwice(t, clusterOf(t), [2]uint64{weight}, dst, src, rows, cols, dstPitch, srcPitch, half, func(r *twice[*Cluster]) {
 		rms(t, r, weight, part, eps, half)
 	})
 }
@@ -22,7 +22,7 @@ func RMSNormInClusters(t gpu.Thread, dst, src, weight, rows, cols, dstPitch, src
 // RMSNormOfBundles is RMSNorm for sm_90 and later, and for short rows.
 func RMSNormOfBundles(t gpu.Thread, dst, src, weight, rows, cols, dstPitch, srcPitch uint64, eps float32, half Half) {
 	part := partOf(cols)
-	bundles(t, dst, src, rows, cols, dstPitch, srcPitch, half, func(r *bundled) {
+	bundles(t, 2, dst, src, rows, cols, dstPitch, srcPitch, half, func(r *bundled) {
 		rms(t, r, weight, part, eps, half)
 	})
 }
@@ -31,9 +31,11 @@ func rms[R line](t gpu.Thread, r R, weight uint64, part, eps float32, half Half)
 	var sum float32
 	r.forth(func() {}, func(x float32) { sum += x * x }, func(w *pack) {
 		half.sized(w, func(size Half, v *[8]float32) {
+			s := [2]float32{sum, 0} // two, because the next one of each does not wait for the other
 			for i := range r.each(size) {
-				sum += v[i] * v[i]
+				s[i%2] += v[i] * v[i]
 			}
+			sum = s[0] + s[1]
 		})
 	})
 	all := r.exchange(pair{sum, 0}, pair{}, func(p pair, width uint32) pair { return pair{sumOf(t, p[0], width), 0} })
@@ -45,7 +47,7 @@ func rms[R line](t gpu.Thread, r R, weight uint64, part, eps float32, half Half)
 // weight and bias may be 0.
 func LayerNorm(t gpu.Thread, dst, src, weight, bias, rows, cols, dstPitch, srcPitch uint64, eps float32, half Half) {
 	part := partOf(cols)
-	eachTwice(t, &Block{t: t}, dst, src, rows, cols, dstPitch, srcPitch, half, func(r *twice[*Block]) {
+	eachTwice(t, &Block{t: t}, [2]uint64{weight, bias}, dst, src, rows, cols, dstPitch, srcPitch, half, func(r *twice[*Block]) {
 		layer(t, r, weight, bias, part, eps, half)
 	})
 }
@@ -53,7 +55,7 @@ func LayerNorm(t gpu.Thread, dst, src, weight, bias, rows, cols, dstPitch, srcPi
 // LayerNormInClusters is LayerNorm for sm_90 and later. A cluster can share a row.
 func LayerNormInClusters(t gpu.Thread, dst, src, weight, bias, rows, cols, dstPitch, srcPitch uint64, eps float32, half Half) {
 	part := partOf(cols)
-	eachTwice(t, clusterOf(t), dst, src, rows, cols, dstPitch, srcPitch, half, func(r *twice[*Cluster]) {
+	eachTwice(t, clusterOf(t), [2]uint64{weight, bias}, dst, src, rows, cols, dstPitch, srcPitch, half, func(r *twice[*Cluster]) {
 		layer(t, r, weight, bias, part, eps, half)
 	})
 }
@@ -61,7 +63,7 @@ func LayerNormInClusters(t gpu.Thread, dst, src, weight, bias, rows, cols, dstPi
 // LayerNormOfBundles is LayerNorm for sm_90 and later, and for short rows.
 func LayerNormOfBundles(t gpu.Thread, dst, src, weight, bias, rows, cols, dstPitch, srcPitch uint64, eps float32, half Half) {
 	part := partOf(cols)
-	bundles(t, dst, src, rows, cols, dstPitch, srcPitch, half, func(r *bundled) {
+	bundles(t, 2, dst, src, rows, cols, dstPitch, srcPitch, half, func(r *bundled) {
 		layer(t, r, weight, bias, part, eps, half)
 	})
 }
@@ -117,7 +119,7 @@ func partOf(cols uint64) float32 { return gpu.ApproxRcp(float32(cols)) }
 func finish[R line](r R, weight, bias uint64, half Half, do func(x, weight, bias float32) float32) {
 	factors, summands := half.ones(), pack{}
 	weightOfPacks, biasOfPacks := weight+r.before(), bias+r.before()
-	r.back([2]uint64{weight, bias}, func(x float32, at uint64) float32 {
+	r.back(func(x float32, at uint64) float32 {
 		w, b := float32(1), float32(0)
 		if weight != 0 {
 			w = half.at(weight + at)

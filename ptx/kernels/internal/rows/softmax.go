@@ -10,21 +10,21 @@ import (
 
 // Softmax sets each row of dst to the softmax of scale times the row of src: see kernels.Softmax.
 func Softmax(t gpu.Thread, dst, src, rows, cols, dstPitch, srcPitch uint64, scale float32, half Half) {
-	eachTwice(t, &Block{t: t}, dst, src, rows, cols, dstPitch, srcPitch, half, func(r *twice[*Block]) {
+	eachTwice(t, &Block{t: t}, [2]uint64{}, dst, src, rows, cols, dstPitch, srcPitch, half, func(r *twice[*Block]) {
 		softmax(t, r, scale, half)
 	})
 }
 
 // SoftmaxInClusters is Softmax for sm_90 and later. A cluster can share a row.
 func SoftmaxInClusters(t gpu.Thread, dst, src, rows, cols, dstPitch, srcPitch uint64, scale float32, half Half) {
-	eachTwice(t, clusterOf(t), dst, src, rows, cols, dstPitch, srcPitch, half, func(r *twice[*Cluster]) {
+	eachTwice(t, clusterOf(t), [2]uint64{}, dst, src, rows, cols, dstPitch, srcPitch, half, func(r *twice[*Cluster]) {
 		softmax(t, r, scale, half)
 	})
 }
 
 // SoftmaxOfBundles is Softmax for sm_90 and later, and for short rows.
 func SoftmaxOfBundles(t gpu.Thread, dst, src, rows, cols, dstPitch, srcPitch uint64, scale float32, half Half) {
-	bundles(t, dst, src, rows, cols, dstPitch, srcPitch, half, func(r *bundled) { softmax(t, r, scale, half) })
+	bundles(t, 4, dst, src, rows, cols, dstPitch, srcPitch, half, func(r *bundled) { softmax(t, r, scale, half) })
 }
 
 // softmax adds powers of the elements' products with scale, each divided by the power of an anchor near the largest
@@ -34,14 +34,22 @@ func softmax[R line](t gpu.Thread, r R, scale float32, half Half) {
 		scale *= 1 / math.Ln2
 	}
 	var anchor, sum float32
-	// move adds a difference to the anchor if it is too large, or if nothing was added to the sum yet.
+	limit := -math32.Inf(1) // of the differences to the anchor
+	// move adds a difference above the limit to the anchor. Until the sum has an element, that is any difference.
 	move := func(m float32) bool {
-		first, next := sum == 0 && m > -math32.Inf(1), anchor+m
-		if !(m > slack || first) || next == anchor {
+		if !(m > limit) {
 			return false
 		}
-		if !first {
+		next := anchor + m
+		if next == anchor {
+			limit = slack
+			return false
+		}
+		if sum != 0 {
 			sum *= half.roughPower(anchor - next)
+		}
+		if sum == 0 {
+			limit = -math32.Inf(1)
 		}
 		anchor = next
 		return true
@@ -61,17 +69,19 @@ func softmax[R line](t gpu.Thread, r R, scale float32, half Half) {
 			for {
 				asIs()
 				d = differences(v, scale, anchor, n)
-				m := d[0]
-				for i := uint32(1); i < n; i++ {
-					m = num.Max(m, d[i])
+				m := [2]float32{d[0], d[1]} // two, because the next one of each does not wait for the other
+				for i := uint32(2); i < n; i++ {
+					m[i%2] = num.Max(m[i%2], d[i])
 				}
-				if !move(m) {
+				if !move(num.Max(m[0], m[1])) {
 					break
 				}
 			}
+			s := [2]float32{sum, 0}
 			for i := range n {
-				sum += half.roughPower(d[i])
+				s[i%2] += half.roughPower(d[i])
 			}
+			sum = s[0] + s[1]
 		})
 	})
 	if sum == 0 {
@@ -85,7 +95,7 @@ func softmax[R line](t gpu.Thread, r R, scale float32, half Half) {
 		return pair{m, sumOf(t, p[1], width)}
 	})
 	anchor, factor := all[0], gpu.ApproxRcp(all[1])
-	r.back([2]uint64{}, func(x float32, _ uint64) float32 {
+	r.back(func(x float32, _ uint64) float32 {
 		return half.power(difference(x, scale, anchor)) * factor
 	}, func(w *pack, _ uint64) pack {
 		var all [8]float32
@@ -103,7 +113,7 @@ func softmax[R line](t gpu.Thread, r R, scale float32, half Half) {
 // multiply-adds, and therefore precise. If the anchor itself is not, products are rounded like it, so that the
 // difference of the largest is 0.
 func differences(v *[8]float32, scale, anchor float32, n uint32) (d [8]float32) {
-	if -precise < anchor && anchor < precise {
+	if math32.Abs(anchor) < precise {
 		for i := range n {
 			d[i] = gpu.FMA(v[i], scale, -anchor)
 		}
