@@ -22,10 +22,10 @@ func TestWaitForARecordThatIsBeingWritten(t *testing.T) {
 		s, out := stream(t, c), buffer(t, c, 32)
 		for number := uint32(1); number <= 3; number++ {
 			var at [16]byte
-			ok(t, must(m.Global("__purecuda_fault"))(t).CopyTo(at[:]))
+			ok(t, must(m.Global("__purecuda_fault"))(t).View(0, 16).CopyTo(at[:]))
 			var claim [4]byte
 			binary.LittleEndian.PutUint32(claim[:], number)
-			ok(t, must(m.Global("__purecuda_claim"))(t).CopyFrom(claim[:]))
+			ok(t, must(m.Global("__purecuda_fault"))(t).View(16, 20).CopyFrom(claim[:]))
 			slot := slotAt(t, c, driver.CUdeviceptr(binary.LittleEndian.Uint64(at[:])))
 			launchIndex(t, kernel(t, m, "index"), s, 1, out, 31, 0)
 			written := make(chan struct{})
@@ -52,7 +52,7 @@ func TestWaitForARecordThatNeverAppears(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		m := load(t, c, "index")
 		s, out := stream(t, c), buffer(t, c, 32)
-		ok(t, must(m.Global("__purecuda_claim"))(t).CopyFrom([]byte{1, 0, 0, 0}))
+		ok(t, must(m.Global("__purecuda_fault"))(t).View(16, 20).CopyFrom([]byte{1, 0, 0, 0}))
 		launchIndex(t, kernel(t, m, "index"), s, 1, out, 31, 0)
 		ok(t, wait(t, s))
 	})
@@ -60,7 +60,7 @@ func TestWaitForARecordThatNeverAppears(t *testing.T) {
 
 // slotMemory is the beginning of a slot.
 type slotMemory struct {
-	flag, epoch   atomic.Uint32
+	flag, number  atomic.Uint32
 	summary, site uint64
 	index         int64
 }

@@ -146,13 +146,13 @@ func TestFaultOfAClosedModule(t *testing.T) {
 	})
 }
 
-// If a module has no slot, as when other code loads it with cuModuleLoadData, a failed check traps.
+// If a module has no slot, as when other code loads it with cuModuleLoadData, a failed check accesses invalid memory.
 // The loss of the context must be returned even if there is also a fault. The process could not
 // continue on a GPU.
 func TestLostContextWithAFault(t *testing.T) {
 	gputest.OnEmulator(t, emulator.Config{}, func(t *testing.T, c *driver.Context) {
 		slotless, armed := must(c.LoadModule(ptxText(t, "index")))(t), must(c.LoadModule(ptxText(t, "index")))(t)
-		ok(t, must(slotless.Global("__purecuda_fault"))(t).CopyFrom(make([]byte, 16)))
+		ok(t, must(slotless.Global("__purecuda_fault"))(t).CopyFrom(make([]byte, 32)))
 		s, out := must(c.NewStream())(t), must(driver.Alloc[uint32](c, 32))(t)
 		launchIndex(t, kernel(t, armed, "index"), s, 1, out, 31, 0)
 		launchIndex(t, kernel(t, slotless, "index"), s, 1, out, 31, 0)

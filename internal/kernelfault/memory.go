@@ -66,7 +66,7 @@ func (m *memory) grow(d *cu.Driver) error {
 		m.summary, m.stage = p, unsafe.Add(p.host, last)
 	}
 	m.pages = append(m.pages, p.host)
-	for ; first < last; first += slotBytes {
+	for ; first+slotBytes <= last; first += slotBytes {
 		m.spare = append(m.spare, place{unsafe.Add(p.host, first), p.device + cu.CUdeviceptr(first)})
 	}
 	return nil

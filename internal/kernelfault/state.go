@@ -180,14 +180,14 @@ const maxEmpty = 8
 // take reads the fault of a slot, if there is one. The caller must hold s.mu.
 func (s *State) take(x *Slot) {
 	flag := x.raised()
-	if flag == x.mem.epoch.Load() {
+	if flag == x.mem.number.Load()-1 {
 		return
 	}
 	r := Record{Values: x.mem.values, Block: x.mem.block, Thread: x.mem.thread}
 	r.Site, r.Err = s.siteAt(x, cu.CUdeviceptr(x.mem.site))
 	r.complete(&r.Values)
 	x.mem.values, x.mem.block, x.mem.thread = [3]int64{}, [3]uint32{}, [3]uint32{}
-	x.mem.epoch.Store(flag)
+	x.mem.number.Store(flag + 1)
 	if len(s.recent) == maxRecent {
 		s.recent = append(s.recent[:0], s.recent[1:]...)
 	}
@@ -199,14 +199,14 @@ func (s *State) take(x *Slot) {
 // record, raised waits for the flag, but not forever, because a debugger may have stopped the
 // thread.
 func (x *Slot) raised() uint32 {
-	epoch := x.mem.epoch.Load()
+	number := x.mem.number.Load()
 	for began := time.Now(); ; time.Sleep(10 * time.Microsecond) {
 		flag := x.mem.flag.Load()
-		if flag != epoch || int32(x.mem.claimed.Load()-epoch) <= 0 {
+		if flag != number-1 || int32(x.mem.late.Load()-number) < 0 {
 			return flag
 		}
 		if time.Since(began) > maxWriting {
-			x.mem.claimed.Store(epoch)
+			x.mem.late.Store(flag)
 			return flag
 		}
 	}
@@ -232,20 +232,24 @@ func (s *State) siteAt(x *Slot, at cu.CUdeviceptr) (Site, error) {
 	return x.sites[at], nil
 }
 
-// slotMemory is the layout of a slot. The device writes all fields except epoch. It stores the site and the
-// first value together, so the site is at a multiple of 16.
+// slotMemory is the layout of a slot. The device writes all fields except number. It stores the site and the
+// first value together, so the site is at a multiple of 16. It also writes after late.
 type slotMemory struct {
-	flag, epoch   atomic.Uint32
+	flag, number  atomic.Uint32
 	_             uint64
 	site          uint64
 	values        [3]int64
 	block, thread [3]uint32
-	claimed       atomic.Uint32
-	_             [52]byte
+	_             uint64
+	late          atomic.Uint32
+	_             [76]byte
 }
 
-// armed is the value of the variable Symbol.
+// armed is the part of the variable Symbol that the host sets.
 type armed struct{ slot, summary cu.CUdeviceptr }
+
+// symbolBytes is the size of the variable Symbol.
+const symbolBytes = 32
 
 const slotBytes = unsafe.Sizeof(slotMemory{})
 
@@ -266,7 +270,7 @@ func (s *State) Arm(global func(at *cu.CUdeviceptr, bytes *uintptr, name *byte) 
 	var at cu.CUdeviceptr
 	var bytes uintptr
 	err := global(&at, &bytes, &symbol[0])
-	if errors.Is(err, cu.CUDA_ERROR_NOT_FOUND) || err == nil && bytes != unsafe.Sizeof(armed{}) {
+	if errors.Is(err, cu.CUDA_ERROR_NOT_FOUND) || err == nil && bytes != symbolBytes {
 		return nil, nil
 	}
 	if err != nil {
@@ -293,6 +297,7 @@ func (s *State) newSlot() (*Slot, error) {
 	}
 	x := &Slot{state: s, mem: (*slotMemory)(p.host), at: p.device}
 	*(*[slotBytes]byte)(p.host) = [slotBytes]byte{}
+	x.mem.number.Store(1)
 	s.summary.Store((*atomic.Uint32)(s.memory.summary.host))
 	return x, nil
 }
@@ -319,7 +324,7 @@ func (x *Slot) Free(unloaded error) {
 	s := x.state
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if x.mem.flag.Load() != x.mem.epoch.Load() { // a kernel has faulted since Drain
+	if x.mem.flag.Load() != x.mem.number.Load()-1 { // a kernel has faulted since Drain
 		x.mem.site = 0
 		s.take(x)
 	}

@@ -15,14 +15,16 @@ func newState(n int) (s *State, summary *atomic.Uint32) {
 	summary = new(atomic.Uint32)
 	s.summary.Store(summary)
 	for range n {
-		s.slots = append(s.slots, &Slot{state: s, mem: new(slotMemory)})
+		x := &Slot{state: s, mem: new(slotMemory)}
+		x.mem.number.Store(1)
+		s.slots = append(s.slots, x)
 	}
 	return s, summary
 }
 
 func (x *Slot) fault(value int64) {
 	x.mem.values[0] = value
-	x.mem.flag.Store(x.mem.epoch.Load() + 1)
+	x.mem.flag.Store(x.mem.number.Load())
 	x.state.summary.Load().Store(1)
 }
 

@@ -127,9 +127,8 @@ func (a *again) copy(v *ir.Value, args []*ir.Value) *ir.Value {
 // plusZero computes c as v plus a hidden 0: the lower bits of the address of the fault slot.
 func (a *again) plusZero(c, v *ir.Value) {
 	if !a.zero.IsValid() {
-		fault, _ := a.m.faultVars()
 		a.zero = a.temp(ir.I64)
-		a.op("ld.global.u64", a.zero, fault.At(0))
+		a.op("ld.global.u64", a.zero, a.m.faultVar().At(0))
 		a.op("and.b64", a.zero, a.zero, build.Int(7))
 	}
 	if v.Type.Kind == ir.I64 {

@@ -74,9 +74,9 @@ type module struct {
 	vars    map[*ir.Var]*build.Var
 	funcs   map[*ir.Func]*build.Func
 
-	fault, claim *build.Var
-	callees      map[*ir.Func][]*ir.Func
-	recursive    map[*ir.Func]bool // what recurses has found
+	fault     *build.Var
+	callees   map[*ir.Func][]*ir.Func
+	recursive map[*ir.Func]bool // what recurses has found
 }
 
 // recurses reports whether a call of f can reach a function that can call itself, directly or through others.

@@ -134,9 +134,8 @@ func (x *fn) report() {
 	}
 	x.b.Place(tail)
 	x.loc(x.f.Pos)
-	sites := x.m.out.Global("__purecuda_sites_"+x.f.Name, ptx.B8, int64(len(x.out.sites))).Align(8).InitBytes(x.out.sites)
 	site := x.temp(ir.I64)
-	x.op("mov.u64", site, sites)
+	x.op("mov.u64", site, x.declareSites())
 	if x.out.fields[0].all == nil {
 		x.op("mad.wide.u32", site, x.out.fields[0].reg, build.Int(1), site)
 	}
@@ -283,65 +282,64 @@ func same(v, w *ir.Value) bool {
 	return v == w || v.Op == ir.OpConst && w.Op == ir.OpConst && v.Aux == w.Aux
 }
 
-// Offsets of the fields of a fault record. Package driver reads the record.
+// Offsets of the fields of a fault record, which package driver reads, and of the claim in the module's variable.
 const (
-	recordFlag    = 0
-	recordEpoch   = 4
-	recordSite    = 16
-	recordValues  = 24
-	recordBlock   = 48
-	recordThread  = 60
-	recordClaimed = 72
+	recordFlag   = 0
+	recordNumber = 4
+	recordSite   = 16
+	recordValues = 24
+	recordBlock  = 48
+	recordThread = 60
+	recordLate   = 80 // the record of a late thread, of which only the flag is read
+	faultClaim   = 16
 )
 
 // record emits code that fills in the fault record and ends the thread. Only the first thread to
-// claim the host's slot writes the record. A later thread notes in the slot that another thread,
-// possibly of another launch, has claimed it. A wait for the later launch must not return before
-// the other thread's record is visible. If the host provided no slot, the thread traps.
+// claim the host's slot writes the record. A later thread writes a record that nobody reads, except for the
+// flag: it tells that another thread, possibly of another launch, has claimed the slot. A wait for the later
+// launch must not return before that thread's record is visible. If the host provided no slot, the thread
+// accesses address 4, which is invalid.
 //
-// The code has predicates instead of branches, and stores no zeros, because the host clears a record that it
-// has read.
+// The code has neither branches nor predicates for stores, because they cost ptxas time. It stores no zeros, because
+// the host clears a record that it has read.
 func (x *fn) record(site build.Reg, values [recordedValues]build.Operand) {
-	fault, claim := x.m.faultVars()
-	slot, epoch, old, summary := x.temp(ir.I64), x.temp(ir.I32), x.temp(ir.I32), x.temp(ir.I64)
-	none, lost := x.temp(ir.Bool), x.temp(ir.Bool)
+	fault := x.m.faultVar()
+	slot, number, old, summary := x.temp(ir.I64), x.temp(ir.I32), x.temp(ir.I32), x.temp(ir.I64)
+	late := x.temp(ir.Bool)
 	x.op("ld.global.v2.u64", build.Vec(slot, summary), fault.At(0))
-	x.op("setp.eq.s64", none, slot, build.Int(0))
-	x.b.When(none).Op("trap")
-	x.op("ld.volatile.global.u32", epoch, slot.At(recordEpoch))
-	x.op("add.s32", epoch, epoch, build.Int(1))
-	x.op("atom.global.max.u32", old, claim.At(0), epoch)
-	x.op("setp.ge.u32", lost, old, epoch)
-	first := x.b.Unless(lost)
-	storePair(first, slot.At(recordSite), slot.At(recordValues), site, values[0])
-	storePair(first, slot.At(recordValues+8), slot.At(recordValues+16), values[1], values[2])
-	x.place(first, slot)
+	x.op("ld.volatile.global.u32", number, slot.At(recordNumber))
+	x.op("atom.global.max.u32", old, fault.At(faultClaim), number)
+	x.op("setp.ge.u32", late, old, number)
+	x.op("max.u32", number, number, old)
+	x.b.When(late).Op("add.s64", slot, slot, build.Int(recordLate))
+	x.storePair(slot.At(recordSite), slot.At(recordValues), site, values[0])
+	x.storePair(slot.At(recordValues+8), slot.At(recordValues+16), values[1], values[2])
+	x.place(slot)
 	x.op("membar.sys")
-	first.Op("st.volatile.global.u32", slot.At(recordFlag), epoch)
-	x.b.When(lost).Op("st.volatile.global.u32", slot.At(recordClaimed), old)
+	x.op("st.volatile.global.u32", slot.At(recordFlag), number)
 	x.op("membar.sys")
-	x.op("st.volatile.global.u32", summary.At(0), build.Int(1))
+	x.op("st.volatile.global.u32", summary.At(0), number)
 	x.op("membar.sys")
 	x.op("exit")
 }
 
 // storePair stores two numbers of 64 bits that are adjacent in the record, except those that are nil.
-func storePair(to build.Guarded, at, next build.Operand, v, w build.Operand) {
+func (x *fn) storePair(at, next build.Operand, v, w build.Operand) {
 	a, isReg := v.(build.Reg)
 	b, areRegs := w.(build.Reg)
 	if isReg && areRegs {
-		to.Op("st.global.v2.u64", at, build.Vec(a, b))
+		x.op("st.global.v2.u64", at, build.Vec(a, b))
 		return
 	}
 	for i, value := range []build.Operand{v, w} {
 		if value != nil {
-			to.Op("st.global.u64", []build.Operand{at, next}[i], value)
+			x.op("st.global.u64", []build.Operand{at, next}[i], value)
 		}
 	}
 }
 
 // place emits code that stores the indices of the block and of the thread.
-func (x *fn) place(to build.Guarded, slot build.Reg) {
+func (x *fn) place(slot build.Reg) {
 	specials := []build.Special{build.CtaidX, build.CtaidY, build.CtaidZ, build.TidX, build.TidY, build.TidZ}
 	if l := x.f.Launch; l.Required && l.Block[1] <= 1 && l.Block[2] <= 1 {
 		specials = specials[:4]
@@ -352,20 +350,32 @@ func (x *fn) place(to build.Guarded, slot build.Reg) {
 		x.op("mov.u32", r, s)
 		regs = append(regs, r)
 	}
-	to.Op("st.global.v4.u32", slot.At(recordBlock), build.Vec(regs[:4]...))
+	x.op("st.global.v4.u32", slot.At(recordBlock), build.Vec(regs[:4]...))
 	if len(regs) > 4 {
-		to.Op("st.global.v2.u32", slot.At(recordThread+4), build.Vec(regs[4:]...))
+		x.op("st.global.v2.u32", slot.At(recordThread+4), build.Vec(regs[4:]...))
 	}
 }
 
 var _ = [1]int{}[recordThread-recordBlock-12] // fails to compile unless the thread index directly follows the block index
 
-func (e *module) faultVars() (fault, claim *build.Var) {
+// faultVar returns the variable in which the host stores the addresses of the slot and of the summary. Its third
+// number is the claim.
+func (e *module) faultVar() *build.Var {
 	if e.fault == nil {
-		e.fault = e.out.Global("__purecuda_fault", ptx.U64, 2).Align(16).Linkage(ptx.Weak).Init(build.Int(0), build.Int(0))
-		e.claim = e.out.Global("__purecuda_claim", ptx.U32, 0).Align(4).Linkage(ptx.Weak).Init(build.Int(0))
+		e.fault = e.out.Global("__purecuda_fault", ptx.U64, 4).Align(32).Linkage(ptx.Weak).Init(build.Int(0), build.Int(0), build.Int(0), build.Int(0))
 	}
-	return e.fault, e.claim
+	return e.fault
+}
+
+// declareSites declares the variable with the descriptions of the function's checks. Ptxas reads numbers of 64 bits
+// faster than bytes.
+func (x *fn) declareSites() *build.Var {
+	bytes := append(x.out.sites, make([]byte, -len(x.out.sites)&7)...)
+	var words []build.Operand
+	for ; len(bytes) > 0; bytes = bytes[8:] {
+		words = append(words, build.Uint(binary.LittleEndian.Uint64(bytes)))
+	}
+	return x.m.out.Global("__purecuda_sites_"+x.f.Name, ptx.B64, int64(len(words))).Init(words...)
 }
 
 // siteOf returns the offset of the description of a check: its source position, what it checks, and those values of
