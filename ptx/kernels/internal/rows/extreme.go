@@ -77,7 +77,10 @@ func Extremes[T Ordered, K key](t gpu.Thread, r Reduction, half Half, of uint32)
 			i := -1
 			if p.at != nowhere {
 				w := flipped(loadUpTo[T](p.at, end), flip)
-				own := ownOf[T](at, at+r.Cols*uint64(Size[T]()), p.at)
+				own := all[T]()
+				if p.at < at {
+					own <<= uint32(at-p.at) >> shift[T]()
+				}
 				switch {
 				case !floats:
 					i = positionOf[T, K](&w, own, p.key, half)
@@ -131,20 +134,42 @@ func better[K key](a, b place[K]) place[K] {
 	return a
 }
 
-// positionOf returns the position of the first element of a set in a pack that has a key.
+// positionOf returns the position of the first element of a set in a pack that has a key. Elements after those of the
+// row need not be excluded, because they are not the first one.
 func positionOf[T Ordered, V Comparable, K key](w *pack, own only, k K, half Half) int {
 	v := allCompared[V, T](w)
+	most := valueOf[V](k)
 	var equal only
 	for i := range perPack[T]() {
-		found := keyOf[K](v[i]+0) == k
-		if Size[T]() == 2 && isNaN(any(v[i]).(float32), half) {
-			found = k == math.MaxInt32
-		}
-		if found {
+		if v[i] == most {
 			equal |= 1 << i
 		}
 	}
+	if most != most {
+		for i := range perPack[T]() {
+			if nan := v[i] != v[i]; nan || Size[T]() == 2 && isNaN(any(v[i]).(float32), half) {
+				equal |= 1 << i
+			}
+		}
+	}
 	return bits.TrailingZeros32(uint32(equal & own))
+}
+
+// valueOf returns the value with a key.
+func valueOf[V Comparable, K key](k K) (v V) {
+	switch v := any(&v).(type) {
+	case *float32:
+		k := int32(k)
+		*v = math.Float32frombits(uint32(k ^ k>>31&math.MaxInt32))
+	case *float64:
+		k := int64(k)
+		*v = math.Float64frombits(uint64(k ^ k>>63&math.MaxInt64))
+	case *int32:
+		*v = int32(k)
+	case *int64:
+		*v = int64(k)
+	}
+	return v
 }
 
 func flipped(w pack, flip uint64) pack {

@@ -76,48 +76,45 @@ func products[A, X Float](team *Block, row, next, x uint64, n int, both bool, ha
 			sumOfNext += floatOf[A](half, next+offset[A](at, 1)) * f
 		}
 	}
-	// The next packs are loaded before the current ones are used.
-	packs := gpu.ViewAt[uint32](p.first, p.packs*4).Slice()
-	packsOfNext := gpu.ViewAt[uint32](p.first+next-row, p.packs*4).Slice()
-	var v, w, nextV, nextW pack
-	k := rank
-	if k < p.packs {
-		v = *(*pack)(packs[k*4:])
-		if both {
-			w = *(*pack)(packsOfNext[k*4:])
-		}
+	if !both {
+		next = row
 	}
-	for k < p.packs {
+	for first := rank; first < p.packs; first += 2 * size {
 		asIs()
-		after := k + size
-		if after < p.packs {
-			nextV = *(*pack)(packs[after*4:])
-			if both {
-				nextW = *(*pack)(packsOfNext[after*4:])
-			}
-		}
-		at := offset[X](p.begin+k*perPack[A](), 1)
-		f := factors[A, X](half, x+at)
-		if by.On != 0 {
-			squared += squares[A](&f)
-			if by.Weight != 0 {
-				w := factors[A, X](half, by.Weight+at)
-				for i := range perPack[A]() {
-					f[i] *= w[i]
+		// Two packs of each row are loaded at once. If they were loaded while others are used, and then copied, the
+		// copy would wait for them.
+		k, second := first, min(first+size, p.packs-1)
+		at := p.first + uint64(k)*16
+		v, w := *words(at), *words(at + next - row)
+		at = p.first + uint64(second)*16
+		nextV, nextW := *words(at), *words(at + next - row)
+		for {
+			asIs()
+			at := offset[X](p.begin+k*perPack[A](), 1)
+			f := factors[A, X](half, x+at)
+			if by.On != 0 {
+				squared += squares[A](&f)
+				if by.Weight != 0 {
+					w := factors[A, X](half, by.Weight+at)
+					for i := range perPack[A]() {
+						f[i] *= w[i]
+					}
 				}
 			}
+			a := floats[A](half, &v)
+			b := floats[A](half, &w)
+			var s, u float32
+			for i := range perPack[A]() {
+				s += a[i] * f[i]
+				u += b[i] * f[i]
+			}
+			sum += s
+			sumOfNext += u
+			if k != first || first+size >= p.packs {
+				break
+			}
+			v, w, k = nextV, nextW, second
 		}
-		a := floats[A](half, &v)
-		b := floats[A](half, &w)
-		var s, u float32
-		for i := range perPack[A]() {
-			s += a[i] * f[i]
-			u += b[i] * f[i]
-		}
-		sum += s
-		sumOfNext += u
-		v, w = nextV, nextW
-		k = after
 	}
 	return sum, sumOfNext, squared
 }

@@ -31,7 +31,7 @@ type operator[V any] struct {
 }
 
 // stride is the first pack of a thread, and the distance to the next.
-type stride struct{ first, step int }
+type stride struct{ first, step uint32 }
 
 func reduce[T Element, V any](t gpu.Thread, r Reduction, o operator[V]) {
 	parts := int(r.Parts)
@@ -44,12 +44,13 @@ func reduce[T Element, V any](t gpu.Thread, r Reduction, o operator[V]) {
 		}
 		team := t.BlockDimX()
 		at := r.Src + offset[T](row, r.Pitch)
-		v := o.find(at, n, end, stride{part*team + t.ThreadX(), parts * team})
-		for whole := r.Parts <= 1; ; whole = true {
+		v := o.find(at, n, end, stride{uint32(part*team + t.ThreadX()), uint32(parts * team)})
+		for turn := 0; ; turn++ {
 			v = overTeam(t, o, v)
-			if whole {
+			if r.Parts <= 1 || turn > 0 {
 				break
 			}
+			row := row + turn // turn is 0. This keeps ptxas from computing what follows for rows that have one part.
 			found := r.Work + mostRows*4 + uint64(row*parts*16)
 			if t.ThreadX() == 0 {
 				o.leave(found+uint64(part*16), v)
@@ -119,25 +120,22 @@ func spanOf[T Element](row uint64, n int, end uint64, s stride) (p span) {
 	p.at, p.after = (row+15)&^15+uint64(s.first)*16, rowEnd&^15
 	if (row|rowEnd)&15 != 0 && s.first < 2 {
 		p.edge = row &^ 15
-		if s.first > 0 {
-			p.edge = p.after
-		}
-		p.own = ownOf[T](row, rowEnd, p.edge)
-		if p.own == all[T]() || s.first > 0 && row >= p.edge { // not an edge, or that of the first thread
-			p.own = 0
+		one := p.edge == p.after // both edges are the same pack, which the first thread has
+		begin := all[T]() << (uint32(row) & 15 >> shift[T]())
+		before := only(1)<<(uint32(rowEnd)&15>>shift[T]()) - 1
+		switch {
+		case s.first == 0 && one:
+			p.own = begin & before
+		case s.first == 0 && begin != all[T]():
+			p.own = begin
+		case s.first != 0 && !one:
+			p.edge, p.own = p.after, before
 		}
 		if p.own != 0 {
 			p.w = loadUpTo[T](p.edge, end)
 		}
 	}
 	return p
-}
-
-// ownOf returns the elements of a row in the pack at an address.
-func ownOf[T Element](row, rowEnd, at uint64) only {
-	low := int64(max(row, at)-at) >> shift[T]()
-	high := (int64(min(rowEnd, at+16)) - int64(at)) >> shift[T]()
-	return all[T]() << uint32(low) & (1<<uint32(max(high, 0)) - 1)
 }
 
 // loadUpTo returns the pack at an address, or what of it is before the address end.
@@ -151,7 +149,7 @@ func loadUpTo[T Element](at, end uint64) pack {
 // visit calls the function do for the packs of a thread. The thread loads four packs at a time. It loads its last pack
 // instead of those that it does not have, and valid is false.
 func (p *span) visit(s stride, do func(w *pack, at uint64, valid bool)) {
-	step := uint32(s.step) * 16
+	step := s.step * 16
 	for at := p.at; at < p.after; at += uint64(step) * 4 {
 		asIs()
 		left := uint32(min(p.after-at, 1<<31)) // more than three steps
@@ -161,8 +159,11 @@ func (p *span) visit(s stride, do func(w *pack, at uint64, valid bool)) {
 			from[k] = at + uint64(min(uint32(k)*step, left-16))
 			w[k] = *words(from[k])
 		}
-		for k := range w {
-			do(&w[k], from[k], uint32(k)*step < left)
+		do(&w[0], from[0], true)
+		do(&w[1], from[1], step < left)
+		if 2*step < left {
+			do(&w[2], from[2], true)
+			do(&w[3], from[3], 3*step < left)
 		}
 	}
 }
