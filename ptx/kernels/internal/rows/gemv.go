@@ -83,14 +83,16 @@ func products[A, X Float](team *Block, row, next, x uint64, n int, both bool, ha
 		asIs()
 		// Two packs of each row are loaded at once. If they were loaded while others are used, and then copied, the
 		// copy would wait for them.
-		k, second := first, min(first+size, p.packs-1)
-		at := p.first + uint64(k)*16
+		at, step := p.first+uint64(first)*16, 0
+		more := first+size < p.packs
+		if more {
+			step = size
+		}
 		v, w := *words(at), *words(at + next - row)
-		at = p.first + uint64(second)*16
+		at += uint64(step) * 16
 		nextV, nextW := *words(at), *words(at + next - row)
-		for {
+		for at := offset[X](p.begin+first*perPack[A](), 1); ; at += offset[X](size*perPack[A](), 1) {
 			asIs()
-			at := offset[X](p.begin+k*perPack[A](), 1)
 			f := factors[A, X](half, x+at)
 			if by.On != 0 {
 				squared += squares[A](&f)
@@ -110,10 +112,10 @@ func products[A, X Float](team *Block, row, next, x uint64, n int, both bool, ha
 			}
 			sum += s
 			sumOfNext += u
-			if k != first || first+size >= p.packs {
+			if !more {
 				break
 			}
-			v, w, k = nextV, nextW, second
+			v, w, more = nextV, nextW, false
 		}
 	}
 	return sum, sumOfNext, squared

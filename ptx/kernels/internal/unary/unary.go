@@ -33,7 +33,7 @@ const (
 // Of returns the part of a function's number that selects the type of floats.
 func Of(kind pack.Kind) uint32 { return uint32(kind) << 4 }
 
-//gpu:kernel block=256 minblocks=6
+//gpu:kernel block=256 minblocks=8
 func unary_f32(t gpu.Thread, dst, n, src uint64, f uint32) {
 	pack.Each[uint32](t, dst, n, pack.Full[uint32](), func(p pack.Part) {
 		w := pack.LoadWords[uint32](p, src)
