@@ -208,8 +208,9 @@ def main():
     p.add_argument("algobench")
     p.add_argument("--run", default="")
     p.add_argument("--rounds", type=int, default=3)
-    p.add_argument("--peak", type=float, default=3350, help="memory bandwidth in GB/s, for matrix-vector products")
+    p.add_argument("--peak", type=float, help="memory bandwidth in GB/s, for matrix-vector products (default: 4800 for an H200, otherwise 3350)")
     args = p.parse_args()
+    peak = args.peak or (4800 if "H200" in torch.cuda.get_device_name() else 3350)
     ours, theirs = {}, {}
     for _ in range(args.rounds):
         out = subprocess.run([args.algobench, "-run", args.run], check=True, capture_output=True, text=True).stdout
@@ -232,7 +233,7 @@ def main():
         m = re.match(r"gemv (?:of norm )?i(\d) f16 (\d+) x (\d+)$", name)
         if m:
             rate = int(m[2]) * int(m[3]) * (int(m[1]) / 8 + 2 / 128) / mine / 1000
-            text, ratio = f"{rate:.0f} GB/s", f"{rate / args.peak:.2f} of the peak"
+            text, ratio = f"{rate:.0f} GB/s", f"{rate / peak:.2f} of the peak"
         m = re.match(r"gemm f32 (\d+)$", name)
         if m:
             text += f" ({2 * int(m[1]) ** 3 / mine / 1e6:.1f} and {2 * int(m[1]) ** 3 / others['torch'] / 1e6:.1f} TFLOP/s)"
