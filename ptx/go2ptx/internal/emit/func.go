@@ -23,6 +23,7 @@ type fn struct {
 	user     []*ir.Value        // indexed by value ID: an instruction that uses the value, or nil
 	groups   []*group           // indexed by value ID: values that share a register, or nil
 	products map[*ir.Value]bool // the shifts that are emitted as products
+	hidden   map[*ir.Var]bool   // shared variables whose addresses ptxas must not know
 	tuples   map[*ir.Value][]build.Reg
 	parts    map[part]*ir.Value      // the OpExtract that stands for all of the same result
 	second   map[*ir.Value]*ir.Value // for a half of a value, the other half, if the same instruction computes it
@@ -71,6 +72,7 @@ func (x *fn) emit() {
 	x.labels = make([]build.Label, x.f.NumBlocks())
 	order := layout(x.f)
 	x.prepareReport()
+	x.hideVars()
 	x.findNeeds(order)
 	x.groups = make([]*group, x.f.NumValues())
 	s := x.share(order)

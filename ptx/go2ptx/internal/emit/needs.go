@@ -55,7 +55,7 @@ func (x *fn) reads(v *ir.Value, mark func(*ir.Value)) {
 	switch v.Op {
 	case ir.OpLoad, ir.OpStore, ir.OpLoadV, ir.OpStoreV, ir.OpAtomic, ir.OpCAS:
 		base, _ := x.address(v)
-		if base.Op != ir.OpGlobal && base.Op != ir.OpSlot {
+		if base.Op != ir.OpGlobal && base.Op != ir.OpSlot || x.hidden[base.Var] {
 			mark(base)
 		}
 		args = args[1:]
@@ -102,7 +102,7 @@ func (x *fn) memoryAt(v *ir.Value, i int) build.Operand {
 	base, offset := x.address(v)
 	offset += int64(i * v.Mem.Size())
 	switch {
-	case base.Op == ir.OpGlobal && x.m.vars[base.Var] != nil:
+	case base.Op == ir.OpGlobal && x.m.vars[base.Var] != nil && !x.hidden[base.Var]:
 		return x.m.vars[base.Var].At(offset)
 	case base.Op == ir.OpSlot:
 		return x.slots[base.Aux].At(offset)

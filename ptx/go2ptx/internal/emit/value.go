@@ -221,6 +221,10 @@ func (x *fn) other(v *ir.Value) {
 	case ir.OpSlot:
 		x.op("mov.u64", x.reg(v), x.slots[v.Aux])
 	case ir.OpGlobal:
+		if x.hidden[v.Var] {
+			x.hiddenAddress(v)
+			return
+		}
 		x.op("mov.u64", x.reg(v), x.m.vars[v.Var])
 	case ir.OpSelect:
 		x.selectValue(v)

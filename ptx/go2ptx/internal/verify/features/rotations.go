@@ -70,3 +70,22 @@ func packed(t gpu.Thread, x, out []int64) {
 	out[3*i+1] = int64(bytes[4*other]) + int64(bytes[4*other+1])<<8 + int64(bytes[4*other+2])<<16 + int64(bytes[4*other+3])<<24
 	out[3*i+2] = int64(math.Float64bits(float64(float64(x[i])*float64(low)) + float64(i)))
 }
+
+// hammered changes a cell of the thread in a loop that has another number of iterations in each thread, and divides.
+//
+//gpu:kernel block=64
+func hammered(t gpu.Thread, x, out []int64, n uint64) {
+	cells, sums := gpu.Shared[[64]int32](t), gpu.Shared[[64]int64](t)
+	i, r := t.GlobalX(), t.ThreadX()
+	if i >= len(x) {
+		return
+	}
+	sum := int64(0)
+	for k := range int(x[i] & 7) {
+		cells[r] = int32(x[i]) + int32(k)
+		sum = sum*5 + int64(gpu.AtomicAdd(&cells[r], int32(x[i]>>3))) + int64(cells[r])
+	}
+	sums[r] = sum
+	out[2*i] = sums[r] + int64(uint64(x[i])%n)
+	out[2*i+1] = sum
+}

@@ -48,3 +48,15 @@ func TestPackedNumbersAreNeededLater(t *testing.T) {
 		})
 	})
 }
+
+// In such a loop, ptxas could overwrite the address of the cells while some threads still need it.
+func TestCellsOfThreadsInLoops(t *testing.T) {
+	each(t, func(d *device) {
+		arithmetic(d, "hammered", 2, func(x, out []int64) {
+			noError(d, gpu.Run(gpu.D1(1), gpu.D1(64), func(t gpu.Thread) { hammered(t, x, out, 97) }))
+		}, func(n int, x, out driver.View[int64]) {
+			k := must(HammeredIn(d.c))(d)
+			noError(d, k.Do(d.s, k.Grid(n), x, out, 97))
+		})
+	})
+}
