@@ -262,15 +262,15 @@ func (r *rowwise) cluster(d *device) (cfg driver.LaunchConfig, turns int) {
 
 // clusterFor returns the number of blocks that share a row and the threads per block, if
 // each thread can hold "each" elements. It prefers the fewest blocks that hold the row,
-// unless more blocks allow more rows at a time. The longest rows are faster with mostCluster blocks:
-// the other blocks of a multiprocessor compute while one waits for its cluster.
+// unless more blocks allow more rows at a time, or the blocks are large: the other blocks of a
+// multiprocessor compute while one waits for its cluster.
 func clusterFor(cols, each uint64) (blocks, threads int) {
 	fits := false
 	for n := 1; n <= mostCluster; n *= 2 {
 		share := (cols + uint64(n) - 1) / uint64(n)
 		t := max(team(share, each, mostTeam), warp)
 		now, before := residentThreads/t*blocks, residentThreads/max(threads, 1)*n // rows at a time
-		if !fits || now > before || now == before && n == mostCluster && t >= fullBlock {
+		if !fits || now > before || now == before && n > 2 && t >= fullBlock {
 			blocks, threads = n, t
 		}
 		fits = fits || share <= uint64(t)*each

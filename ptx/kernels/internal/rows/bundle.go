@@ -35,7 +35,8 @@ func bundles(t gpu.Thread, wordsOfPack uint32, dst, src, rows, cols, dstPitch, s
 	packs, first, length := gpu.DynamicShared[pack](t)[warp*size/16:], start>>log, uint32(cols)
 	at := start + lane*length<<log
 	r := bundled{t: t, half: half, size: wordsOfPack, place: at >> log, word: (at + 3) / 4, head: at % 4 / 2}
-	count := (length - r.head) / r.each(half)
+	each := uint32(4*r.size) >> log // number of elements of a pack
+	count := (length - r.head) / each
 	for row := (uint64(t.BlockX())*warps + warp) * gpu.WarpSize; row < rows; row += uint64(t.GridDimX()) * warps * gpu.WarpSize {
 		asIs()
 		b := bundle{src + row*srcPitch<<log, srcPitch, uint32(min(rows-row, gpu.WarpSize)), length, log}
@@ -51,7 +52,7 @@ func bundles(t gpu.Thread, wordsOfPack uint32, dst, src, rows, cols, dstPitch, s
 		t.CommitGroup()
 		t.WaitGroup(0)
 		t.SyncWarp()
-		r.packs, r.singles = count, length-count*r.each(half)
+		r.packs, r.singles = count, length-count*each
 		if lane >= b.rows {
 			r.packs, r.singles = 0, 0
 		}
@@ -114,12 +115,12 @@ func (r *bundled) exchange(v, _ pair, _ func(p pair, width uint32) pair) pair { 
 
 func (r *bundled) pairs() bool { return true }
 
-func (r *bundled) each(h Half) uint32 { return h.each() * r.size / 4 }
+func (r *bundled) each(s sized) uint32 { return s.inPack() * r.size / 4 }
 
 // single returns the number of elements before single element i.
 func (r *bundled) single(i uint32) uint32 {
 	if i >= r.head {
-		i += r.packs * r.each(r.half)
+		i += r.packs * (4 * r.size >> r.half.log())
 	}
 	return i
 }
@@ -152,17 +153,19 @@ func (r *bundled) sample() pack {
 	return pack{v[0], v[1], w[0], w[1]}
 }
 
-func (r *bundled) forth(begin func(), one func(x float32), do func(w *pack)) {
+func (r *bundled) forth(begin func(), one func(x float32), do func(s sized, w *pack)) {
 	begin()
 	for i := uint32(0); i < r.singles; i++ {
 		asIs()
 		one(r.half.shared(r.t, r.place+r.single(i)))
 	}
-	for k := uint32(0); k < r.packs; k++ {
-		asIs()
-		w := r.fetch(k)
-		do(&w)
-	}
+	r.half.sized(func(s sized) {
+		for k := uint32(0); k < r.packs; k++ {
+			asIs()
+			w := r.fetch(k)
+			do(s, &w)
+		}
+	})
 }
 
 // load returns elements that may begin anywhere.
@@ -176,17 +179,19 @@ func (r *bundled) load(column uint64) (w pack) {
 	return w
 }
 
-func (r *bundled) back(one func(x float32, at uint64) float32, do func(w *pack, at uint64) pack) {
-	for k := uint32(0); k < r.packs; k++ {
-		asIs()
-		w := r.fetch(k)
-		w = do(&w, uint64(k*r.size)*4)
-		words := gpu.DynamicShared[uint32](r.t)[r.word+r.size*k:]
-		for i := range r.size {
-			words[i] = w[i]
-			apart()
+func (r *bundled) back(_ bool, one func(x float32, at uint64) float32, do func(s sized, w *pack, at uint64) pack) {
+	r.half.sized(func(s sized) {
+		for k := uint32(0); k < r.packs; k++ {
+			asIs()
+			w := r.fetch(k)
+			w = do(s, &w, uint64(k*r.size)*4)
+			words := gpu.DynamicShared[uint32](r.t)[r.word+r.size*k:]
+			for i := range r.size {
+				words[i] = w[i]
+				apart()
+			}
 		}
-	}
+	})
 	for i := uint32(0); i < r.singles; i++ {
 		asIs()
 		s := r.single(i)

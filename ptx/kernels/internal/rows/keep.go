@@ -11,14 +11,15 @@ type line interface {
 	*twice[*Block] | *twice[*Cluster] | *bundled
 	// forth calls begin once. It then calls one for each of the thread's single elements, and do for each of its
 	// packs.
-	forth(begin func(), one func(x float32), do func(w *pack))
+	forth(begin func(), one func(x float32), do func(s sized, w *pack))
 	// back replaces each pack and each single element by what the functions return. one gets the number of bytes
-	// before the element in the row, and do the number of bytes before the pack in the line's packs.
-	back(one func(x float32, at uint64) float32, do func(w *pack, at uint64) pack)
+	// before the element in the row, and do the number of bytes before the pack in the line's packs. With "alone",
+	// each type has its own loop on new devices.
+	back(alone bool, one func(x float32, at uint64) float32, do func(s sized, w *pack, at uint64) pack)
 	before() uint64                                                      // number of bytes before the line's packs in the row
 	exchange(v, none pair, combine func(p pair, width uint32) pair) pair // see Team
 	pairs() bool
-	each(h Half) uint32      // number of elements of a pack
+	each(s sized) uint32     // number of elements of a pack
 	sample() pack            // returns elements whose mean is likely to be near the mean of the row
 	load(column uint64) pack // returns the elements of an operand for a pack
 }
@@ -118,7 +119,7 @@ func (r *twice[M]) start(from int32) int32 {
 	return end
 }
 
-func (r *twice[M]) forth(begin func(), one func(x float32), do func(w *pack)) {
+func (r *twice[M]) forth(begin func(), one func(x float32), do func(s sized, w *pack)) {
 	t := r.team.thread()
 	rank, size := int32(t.ThreadX()), int32(t.BlockDimX())
 	room, threads := gpu.DynamicShared[pack](t), size*int32(t.BlockDimY())
@@ -132,13 +133,15 @@ func (r *twice[M]) forth(begin func(), one func(x float32), do func(w *pack)) {
 			}
 		}
 		r.team.wait()
-		i := int32(t.ThreadY())*size + rank
-		for k := from + rank; k < end; k += size {
-			asIs()
-			w := room[i]
-			do(&w)
-			i += threads
-		}
+		r.half.sized(func(s sized) {
+			i := int32(t.ThreadY())*size + rank
+			for k := from + rank; k < end; k += size {
+				asIs()
+				w := room[i]
+				do(s, &w)
+				i += threads
+			}
+		})
 		if end == r.packs {
 			break
 		}
@@ -159,7 +162,7 @@ func (r *twice[M]) single(i int) uint64 {
 }
 
 // back begins with the packs that are in shared memory. If packs cannot be stored, all elements are single.
-func (r *twice[M]) back(one func(x float32, at uint64) float32, do func(w *pack, at uint64) pack) {
+func (r *twice[M]) back(alone bool, one func(x float32, at uint64) float32, do func(s sized, w *pack, at uint64) pack) {
 	t := r.team.thread()
 	rank, size := int32(t.ThreadX()), int32(t.BlockDimX())
 	room, threads := gpu.DynamicShared[pack](t), size*int32(t.BlockDimY())
@@ -170,12 +173,19 @@ func (r *twice[M]) back(one func(x float32, at uint64) float32, do func(w *pack,
 	} else {
 		for from := r.from; ; {
 			end := min(r.packs, from+r.slots*size)
-			i := int32(t.ThreadY())*size + rank
-			for k := from + rank; k < end; k += size {
-				asIs()
-				at := uint64(uint32(k)) * 16
-				*words(first + at) = do(&room[i], at)
-				i += threads
+			loop := func(s sized) {
+				i := int32(t.ThreadY())*size + rank
+				for k := from + rank; k < end; k += size {
+					asIs()
+					at := uint64(uint32(k)) * 16
+					*words(first + at) = do(s, &room[i], at)
+					i += threads
+				}
+			}
+			if alone && r.pairs() {
+				r.half.constant(loop)
+			} else {
+				r.half.sized(loop)
 			}
 			if from == 0 {
 				break
@@ -196,7 +206,7 @@ func (r *twice[M]) exchange(v, none pair, combine func(p pair, width uint32) pai
 	return r.team.exchange(v, none, combine)
 }
 
-func (r *twice[M]) each(h Half) uint32 { return h.each() }
+func (r *twice[M]) each(s sized) uint32 { return s.inPack() }
 
 func (r *twice[M]) pairs() bool { return r.team.pairs() }
 

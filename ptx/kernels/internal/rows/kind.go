@@ -12,9 +12,6 @@ const F32 = BF16 + 1
 // log returns the binary logarithm of the size of an element.
 func (h Half) log() uint32 { return 1 + uint32(h)/uint32(F32) }
 
-// each returns the number of elements of a pack.
-func (h Half) each() uint32 { return 16 >> h.log() }
-
 // at returns the element at an address.
 func (h Half) at(address uint64) float32 {
 	if h == F32 {
@@ -32,43 +29,55 @@ func (h Half) set(address uint64, v float32) {
 	}
 }
 
-// floats returns the elements of a pack.
-func (h Half) floats(w *pack) [8]float32 {
-	if h == F32 {
-		return floats[float32](h, w)
-	}
-	return floats[uint16](h, w)
+// sized is a type of which the size is known to the compiler, so that each size has its own code.
+type sized struct {
+	wide bool // whether it is F32
+	half Half // of other types
 }
 
-// sized calls a function with the elements of a pack and one of two constants, so that each size has its own code:
-// F32, or F16 for both types of 16 bits.
-func (h Half) sized(w *pack, do func(size Half, v *[8]float32)) {
+// sized calls a function for the size of the type.
+func (h Half) sized(do func(sized)) {
 	if h == F32 {
-		v := floats[float32](F32, w)
-		do(F32, &v)
+		do(sized{true, 0})
 	} else {
-		v := floats[uint16](h, w)
-		do(F16, &v)
+		do(sized{false, h})
 	}
 }
 
-// constant calls a function with a constant, so that each type has its own code.
-func (h Half) constant(do func(Half) pack) pack {
+// constant is like sized, but each type has its own code.
+func (h Half) constant(do func(sized)) {
 	switch h {
 	case F32:
-		return do(F32)
+		do(sized{true, 0})
 	case BF16:
-		return do(BF16)
+		do(sized{false, BF16})
+	default:
+		do(sized{false, F16})
 	}
-	return do(F16)
+}
+
+// floats returns the elements of a pack.
+func (s sized) floats(w *pack) [8]float32 {
+	if s.wide {
+		return floats[float32](0, w)
+	}
+	return floats[uint16](s.half, w)
 }
 
 // packed rounds the elements of a pack: see the function packed.
-func (h Half) packed(pairs bool, v *[8]float32) pack {
-	if h == F32 {
-		return packed[float32](h, pairs, v)
+func (s sized) packed(pairs bool, v *[8]float32) pack {
+	if s.wide {
+		return packed[float32](0, pairs, v)
 	}
-	return packed[uint16](h, pairs, v)
+	return packed[uint16](s.half, pairs, v)
+}
+
+// inPack returns the number of elements of a pack.
+func (s sized) inPack() uint32 {
+	if s.wide {
+		return 4
+	}
+	return 8
 }
 
 // repeated returns a pack of elements that are equal to the one at an address.

@@ -29,14 +29,13 @@ func RMSNormOfBundles(t gpu.Thread, dst, src, weight, rows, cols, dstPitch, srcP
 
 func rms[R line](t gpu.Thread, r R, weight uint64, part, eps float32, half Half) {
 	var sum float32
-	r.forth(func() {}, func(x float32) { sum += x * x }, func(w *pack) {
-		half.sized(w, func(size Half, v *[8]float32) {
-			s := [2]float32{sum, 0} // two, because the next one of each does not wait for the other
-			for i := range r.each(size) {
-				s[i%2] += v[i] * v[i]
-			}
-			sum = s[0] + s[1]
-		})
+	r.forth(func() {}, func(x float32) { sum += x * x }, func(of sized, w *pack) {
+		v := of.floats(w)
+		s := [2]float32{sum, 0} // two, because the next one of each does not wait for the other
+		for i := range r.each(of) {
+			s[i%2] += v[i] * v[i]
+		}
+		sum = s[0] + s[1]
 	})
 	all := r.exchange(pair{sum, 0}, pair{}, func(p pair, width uint32) pair { return pair{sumOf(t, p[0], width), 0} })
 	factor := gpu.ApproxRsqrt(all[0]*part + eps)
@@ -79,19 +78,20 @@ func layer[R line](t gpu.Thread, r R, weight, bias uint64, part, eps float32, ha
 			// Using the sample waits for its load, so the copies of the row must start before.
 			if !again {
 				sample := r.sample()
-				v := half.floats(&sample)
-				near = (v[0] + v[1] + v[2] + v[3]) / 4
+				half.sized(func(of sized) {
+					v := of.floats(&sample)
+					near = (v[0] + v[1] + v[2] + v[3]) / 4
+				})
 			}
 		}, func(x float32) {
 			x -= near
 			sums = pair{sums[0] + x, sums[1] + x*x}
-		}, func(w *pack) {
-			half.sized(w, func(size Half, v *[8]float32) {
-				for i := range r.each(size) {
-					x := v[i] - near
-					sums = pair{sums[0] + x, sums[1] + x*x}
-				}
-			})
+		}, func(of sized, w *pack) {
+			v := of.floats(w)
+			for i := range r.each(of) {
+				x := v[i] - near
+				sums = pair{sums[0] + x, sums[1] + x*x}
+			}
 		})
 		sums = r.exchange(sums, pair{}, func(p pair, width uint32) pair { return sumsOf(t, p, width) })
 		d := sums[0] * part
@@ -119,7 +119,7 @@ func partOf(cols uint64) float32 { return gpu.ApproxRcp(float32(cols)) }
 func finish[R line](r R, weight, bias uint64, half Half, do func(x, weight, bias float32) float32) {
 	factors, summands := half.ones(), pack{}
 	weightOfPacks, biasOfPacks := weight+r.before(), bias+r.before()
-	r.back(func(x float32, at uint64) float32 {
+	r.back(true, func(x float32, at uint64) float32 {
 		w, b := float32(1), float32(0)
 		if weight != 0 {
 			w = half.at(weight + at)
@@ -128,7 +128,7 @@ func finish[R line](r R, weight, bias uint64, half Half, do func(x, weight, bias
 			b = half.at(bias + at)
 		}
 		return do(x, w, b)
-	}, func(v *pack, at uint64) pack {
+	}, func(of sized, v *pack, at uint64) pack {
 		// Both loads begin before one ends.
 		if weight != 0 {
 			factors = r.load(weightOfPacks + at)
@@ -136,12 +136,10 @@ func finish[R line](r R, weight, bias uint64, half Half, do func(x, weight, bias
 		if bias != 0 {
 			summands = r.load(biasOfPacks + at)
 		}
-		return half.constant(func(half Half) pack {
-			x, w, b := half.floats(v), half.floats(&factors), half.floats(&summands)
-			for i := range r.each(half) {
-				x[i] = do(x[i], w[i], b[i])
-			}
-			return half.packed(r.pairs(), &x)
-		})
+		x, w, b := of.floats(v), of.floats(&factors), of.floats(&summands)
+		for i := range r.each(of) {
+			x[i] = do(x[i], w[i], b[i])
+		}
+		return of.packed(r.pairs(), &x)
 	})
 }

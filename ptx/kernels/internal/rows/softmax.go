@@ -46,7 +46,7 @@ func softmax[R line](t gpu.Thread, r R, scale float32, half Half) {
 			return false
 		}
 		if sum != 0 {
-			sum *= half.roughPower(anchor - next)
+			sum *= (sized{half == F32, half}).roughPower(anchor - next)
 		}
 		if sum == 0 {
 			limit = -math32.Inf(1)
@@ -58,31 +58,29 @@ func softmax[R line](t gpu.Thread, r R, scale float32, half Half) {
 		for {
 			asIs()
 			if d := difference(x, scale, anchor); !move(d) {
-				sum += half.roughPower(d)
+				sum += (sized{half == F32, half}).roughPower(d)
 				break
 			}
 		}
-	}, func(w *pack) {
-		half.sized(w, func(half Half, v *[8]float32) {
-			n := r.each(half)
-			var d [8]float32
-			for {
-				asIs()
-				d = differences(v, scale, anchor, n)
-				m := [2]float32{d[0], d[1]} // two, because the next one of each does not wait for the other
-				for i := uint32(2); i < n; i++ {
-					m[i%2] = num.Max(m[i%2], d[i])
-				}
-				if !move(num.Max(m[0], m[1])) {
-					break
-				}
+	}, func(of sized, w *pack) {
+		v, n := of.floats(w), r.each(of)
+		var d [8]float32
+		for {
+			asIs()
+			d = differences(&v, scale, anchor, n)
+			m := [2]float32{d[0], d[1]} // two, because the next one of each does not wait for the other
+			for i := uint32(2); i < n; i++ {
+				m[i%2] = num.Max(m[i%2], d[i])
 			}
-			s := [2]float32{sum, 0}
-			for i := range n {
-				s[i%2] += half.roughPower(d[i])
+			if !move(num.Max(m[0], m[1])) {
+				break
 			}
-			sum = s[0] + s[1]
-		})
+		}
+		s := [2]float32{sum, 0}
+		for i := range n {
+			s[i%2] += of.roughPower(d[i])
+		}
+		sum = s[0] + s[1]
 	})
 	if sum == 0 {
 		anchor = -math32.Inf(1)
@@ -90,22 +88,20 @@ func softmax[R line](t gpu.Thread, r R, scale float32, half Half) {
 	all := r.exchange(pair{anchor, sum}, pair{-math32.Inf(1), 0}, func(p pair, width uint32) pair {
 		m := mostOf(t, p[0], width)
 		if p[0] != m {
-			p[1] *= half.power(p[0] - m)
+			p[1] *= (sized{half == F32, half}).power(p[0] - m)
 		}
 		return pair{m, sumOf(t, p[1], width)}
 	})
 	anchor, factor := all[0], gpu.ApproxRcp(all[1])
-	r.back(func(x float32, _ uint64) float32 {
-		return half.power(difference(x, scale, anchor)) * factor
-	}, func(w *pack, _ uint64) pack {
-		var all [8]float32
-		half.sized(w, func(size Half, v *[8]float32) {
-			all = differences(v, scale, anchor, r.each(size))
-			for i := range r.each(size) {
-				all[i] = size.power(all[i]) * factor
-			}
-		})
-		return half.packed(r.pairs(), &all)
+	r.back(false, func(x float32, _ uint64) float32 {
+		return (sized{half == F32, half}).power(difference(x, scale, anchor)) * factor
+	}, func(of sized, w *pack, _ uint64) pack {
+		v := of.floats(w)
+		v = differences(&v, scale, anchor, r.each(of))
+		for i := range r.each(of) {
+			v[i] = of.power(v[i]) * factor
+		}
+		return of.packed(r.pairs(), &v)
 	})
 }
 
@@ -139,16 +135,16 @@ func difference(x, scale, anchor float32) float32 {
 const slack = 4
 
 // power returns exp(x), or 2 to the power of x for types of 16 bits, for x <= slack.
-func (h Half) power(x float32) float32 {
-	if h == F32 {
+func (s sized) power(x float32) float32 {
+	if s.wide {
 		return math32.Exp(x)
 	}
-	return h.roughPower(x)
+	return s.roughPower(x)
 }
 
 // roughPower is power for sums. Its relative error grows with -x, and the power becomes smaller.
-func (h Half) roughPower(x float32) float32 {
-	if h == F32 {
+func (s sized) roughPower(x float32) float32 {
+	if s.wide {
 		x = float32(x * (1 / math.Ln2))
 	}
 	return gpu.ApproxExp2FTZ(x)
