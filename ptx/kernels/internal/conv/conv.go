@@ -111,6 +111,18 @@ func toFloat32[T Float](s *Shape, v T) float32 {
 	return 0
 }
 
+func fromFloat32[T Float](s *Shape, v float32) (x T) {
+	switch p := any(&x).(type) {
+	case *float32:
+		*p = v
+	case *uint16:
+		if *p = num.ToF16(v).Bits(); s.Type == BF16 {
+			*p = num.ToBF16(v).Bits()
+		}
+	}
+	return x
+}
+
 // set sets element i of dst.
 func (s *Shape) set(dst uint64, i int32, v float32) {
 	switch s.Type {

@@ -33,16 +33,25 @@ func Direct(t gpu.Thread, dst, src, filters, bias uint64, s Shape) {
 			at[j].y = nowhere
 		}
 	}
-	var sum [Pixels]float32
+	first = (filter - group*s.Filters) * s.pixels()
 	if s.Type == F32 {
-		sum = sums[float32](&s, src, filters, filter, &at)
+		direct[float32](&s, dst, src, filters, bias, filter, first, &at)
 	} else {
-		sum = sums[uint16](&s, src, filters, filter, &at)
+		direct[uint16](&s, dst, src, filters, bias, filter, first, &at)
 	}
-	b := s.biasOf(bias, filter)
+}
+
+// direct computes and stores a thread's pixels.
+func direct[T Float](s *Shape, dst, src, filters, bias uint64, filter, first int32, at *[Pixels]pixel) {
+	sum := sums[T](s, src, filters, filter, at)
+	var b float32
+	if bias != 0 {
+		b = toFloat32(s, gpu.ViewAt[T](bias, 1<<31).At(int(filter)))
+	}
+	out := gpu.ViewAt[T](dst, 1<<31)
 	for j := range at {
 		if at[j].y != nowhere {
-			s.set(dst, (filter-group*s.Filters)*s.pixels()+at[j].to, sum[j]+b)
+			out.Set(int(first+at[j].to), fromFloat32[T](s, sum[j]+b))
 		}
 	}
 }
