@@ -47,25 +47,24 @@ func SumRows[S Accumulator, T Element](dst driver.MemoryOf[S], src Matrix[T], wo
 	if !slices.ContainsFunc(sums, pair.is) {
 		return nil, opError("sum", invalid("there is no sum of %s in %s; these exist (sum_elements_sum): %v", typeName[T](), typeName[S](), sums))
 	}
-	name, of := kernelName{"sum_b32_b64"}, halfOf[T]()
+	name := kernelName{"sum_b64"}
+	var of uint32
+	switch typeOf[T]() {
+	case typeBF16:
+		of = uint32(rows.BF16)
+	case typeU32, typeU64:
+		of = rows.Unsigned
+	case typeF32, typeF64:
+		of = rows.Floats // and rows.F32
+	}
 	switch {
 	case sizeOf[S]() == 4:
-		name = kernelName{"sum_", floatName[T](), "_f32"}
+		name = kernelName{"sum_f32"}
 	case sizeOf[T]() == 8:
-		name = kernelName{"sum_b64_b64"}
-	}
-	switch typeOf[T]() {
-	case typeU32, typeU64:
-		of = u32(uint32(rows.Unsigned))
-	case typeF64:
-		of = u32(uint32(rows.Floats))
-	case typeF32:
-		if sizeOf[S]() == 8 {
-			of = u32(uint32(rows.Floats))
-		}
+		of |= rows.Long
 	}
 	r := reduction{sum.Module, "sum", name, results(dst), src.operand("src"), work, ahead, reused(again)}
-	return r.prepare(of)
+	return r.prepare(u32(of))
 }
 
 func oneRow[T Element](m driver.MemoryOf[T]) Matrix[T] {
@@ -139,21 +138,20 @@ func ArgmaxRows[T Ordered](dst driver.MemoryOf[int64], src Matrix[T], work *Work
 	return r.prepare(halfOf[T](), orderOfElements[T](rows.OfIndex))
 }
 
-// orderedName returns the name of a kernel that compares elements, with the type of elements and that of their keys.
-// Integers and floats of one size share a kernel.
+// orderedName returns the name of a kernel that compares elements, with the type of their keys.
 func orderedName[T Ordered](op string) kernelName {
-	switch sizeOf[T]() {
-	case 2:
-		return kernelName{op, "half_b32"}
-	case 4:
-		return kernelName{op, "b32_b32"}
+	if sizeOf[T]() == 8 {
+		return kernelName{op, "b64"}
 	}
-	return kernelName{op, "b64_b64"}
+	return kernelName{op, "b32"}
 }
 
 // orderOfElements returns the argument that tells what is found, and how elements are compared.
 func orderOfElements[T Ordered](of uint32) arg {
-	if t := typeOf[T](); t == typeF32 || t == typeF64 {
+	switch t := typeOf[T](); {
+	case sizeOf[T]() == 2:
+		of |= rows.OfHalves
+	case t == typeF32 || t == typeF64:
 		of |= rows.OfFloats
 	}
 	return u32(of)

@@ -10,16 +10,15 @@ import (
 
 // The type names that appear in the names of kernels.
 type (
-	half = uint16
-	b32  = int32
-	b64  = int64
+	b32 = int32
+	b64 = int64
 )
 
-// extreme finds the largest or the smallest element of type T, which has a key of type K, or its index. half is the type
-// of elements of 16 bits. of combines the constants of package rows that select what it does.
+// extreme finds the largest or the smallest element, which has a key of type K, or its index. half is the type of
+// elements of 16 bits. of combines the constants of package rows that select what it does.
 //
 //gpu:kernel maxblock=512 minblocks=2
-//gpu:instance half,b32 b32,b32 b64,b64
-func extreme[T rows.Ordered, K b32 | b64](t gpu.Thread, dst, src, rowCount, cols, pitch uint64, parts uint32, work uint64, half, of uint32) {
-	rows.Extremes[T, K](t, rows.Reduction{Dst: dst, Src: src, Rows: rowCount, Cols: cols, Pitch: pitch, Parts: parts, Work: work}, rows.Half(half), of)
+//gpu:instance b32 b64
+func extreme[K b32 | b64](t gpu.Thread, dst, src, rowCount, cols, pitch uint64, parts uint32, work uint64, half, of uint32) {
+	rows.Extremes[K](t, rows.Reduction{Dst: dst, Src: src, Rows: rowCount, Cols: cols, Pitch: pitch, Parts: parts, Work: work}, rows.Half(half), of)
 }

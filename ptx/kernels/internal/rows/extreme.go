@@ -31,34 +31,46 @@ type place[K key] struct {
 
 const nowhere = math.MaxUint64
 
-// What Extremes stores, and of which type elements of 32 and 64 bits are.
+// What Extremes stores, and the types of elements.
 const (
 	OfSmallest = 1 // the smallest element instead of the largest one
 	OfIndex    = 2 // the index of the element instead of the element
-	OfFloats   = 4 // elements are floats
+	OfFloats   = 4 // elements are floats of 32 or 64 bits
+	OfHalves   = 8 // elements have 16 bits
 )
 
 // Extremes finds the largest element of each row, or the smallest, and stores it or its index: see kernels.MaxRows and
-// kernels.ArgmaxRows. Integers and floats of one size share a kernel, which has a loop for each.
+// kernels.ArgmaxRows. Elements of several types share a kernel, which has a loop for each.
 //
 // The smallest element is found as the largest of elements with the opposite sign. The opposite of an
 // integer has all bits inverted.
-func Extremes[T Ordered, K key](t gpu.Thread, r Reduction, half Half, of uint32) {
-	floats := of&OfFloats != 0 || Size[T]() == 2
+func Extremes[K key](t gpu.Thread, r Reduction, half Half, of uint32) {
+	wide := sizeOfKey[K]() == 8
+	log := uint32(2)
+	switch {
+	case wide:
+		log = 3
+	case of&OfHalves != 0:
+		log = 1
+	}
 	var flip uint64
 	if of&OfSmallest != 0 {
-		flip = opposite[T](floats)
+		flip = opposite(of, wide)
 	}
-	reduce[T](t, r, operator[place[K]]{
+	reduce(t, r, log, operator[place[K]]{
 		none: place[K]{leastKey[K](), nowhere},
 		find: func(row uint64, n int, end uint64, s stride) place[K] {
 			switch {
-			case !floats:
-				return findExtreme[T, K, K](row, n, end, s, half, flip)
-			case Size[T]() == 8:
-				return findExtreme[T, float64, K](row, n, end, s, half, flip)
+			case wide && of&OfFloats != 0:
+				return findExtreme[int64, float64, K](row, n, end, s, half, flip)
+			case wide:
+				return findExtreme[int64, int64, K](row, n, end, s, half, flip)
+			case of&OfHalves != 0:
+				return findExtreme[uint16, float32, K](row, n, end, s, half, flip)
+			case of&OfFloats != 0:
+				return findExtreme[int32, float32, K](row, n, end, s, half, flip)
 			}
-			return findExtreme[T, float32, K](row, n, end, s, half, flip)
+			return findExtreme[int32, int32, K](row, n, end, s, half, flip)
 		},
 		with: better[K],
 		over: func(p place[K]) place[K] {
@@ -76,32 +88,50 @@ func Extremes[T Ordered, K key](t gpu.Thread, r Reduction, half Half, of uint32)
 		conclude: func(row int, at, end uint64, p place[K]) {
 			i := -1
 			if p.at != nowhere {
-				w := flipped(loadUpTo[T](p.at, end), flip)
-				own := all[T]()
+				w := flipped(loadUpTo[uint16](p.at, end), flip)
+				before := uint32(0) // elements of the pack that are not of the row
 				if p.at < at {
-					own <<= uint32(at-p.at) >> shift[T]()
+					before = uint32(at-p.at) >> log
 				}
 				switch {
-				case !floats:
-					i = positionOf[T, K](&w, own, p.key, half)
-				case Size[T]() == 8:
-					i = positionOf[T, float64](&w, own, p.key, half)
+				case wide && of&OfFloats != 0:
+					i = positionOf[int64, float64](&w, before, p.key, half)
+				case wide:
+					i = positionOf[int64, int64](&w, before, p.key, half)
+				case of&OfHalves != 0:
+					i = positionOf[uint16, float32](&w, before, p.key, half)
+				case of&OfFloats != 0:
+					i = positionOf[int32, float32](&w, before, p.key, half)
 				default:
-					i = positionOf[T, float32](&w, own, p.key, half)
+					i = positionOf[int32, int32](&w, before, p.key, half)
 				}
-				i += int(p.at-at) >> shift[T]()
+				i += int(p.at-at) >> log
 			}
-			if of&OfIndex != 0 {
+			from, to := at+uint64(i)<<log, r.Dst+uint64(row)<<log
+			switch {
+			case of&OfIndex != 0:
 				*value[int](r.Dst + uint64(row*8)) = i
-				return
+			case i < 0:
+				set(to, log, leastElement(half, of, wide)^flip)
+			case wide:
+				*value[int64](to) = *value[int64](from)
+			case of&OfHalves != 0:
+				*value[uint16](to) = *value[uint16](from)
+			default:
+				*value[int32](to) = *value[int32](from)
 			}
-			most := leastElement[T](half, floats) ^ T(flip)
-			if i >= 0 {
-				most = *value[T](at + uint64(i)<<shift[T]())
-			}
-			*value[T](r.Dst + uint64(row*Size[T]())) = most
 		},
 	})
+}
+
+// set stores the low 1 << log bytes of v.
+func set(at uint64, log uint32, v uint64) {
+	for range 1 << log >> 1 {
+		asIs()
+		*value[uint16](at) = uint16(v)
+		v >>= 16
+		at += 2
+	}
 }
 
 // findExtreme returns the place of the largest element of a thread. T is compared as V. Adding 0 changes the sign of -0.
@@ -134,9 +164,9 @@ func better[K key](a, b place[K]) place[K] {
 	return a
 }
 
-// positionOf returns the position of the first element of a set in a pack that has a key. Elements after those of the
-// row need not be excluded, because they are not the first one.
-func positionOf[T Ordered, V Comparable, K key](w *pack, own only, k K, half Half) int {
+// positionOf returns the position of the first element in a pack that has a key, except for a number of elements that are
+// before the row. Elements after those of the row need not be excluded, because they are not the first one.
+func positionOf[T Ordered, V Comparable, K key](w *pack, before uint32, k K, half Half) int {
 	v := allCompared[V, T](w)
 	most := valueOf[V](k)
 	var equal only
@@ -152,7 +182,7 @@ func positionOf[T Ordered, V Comparable, K key](w *pack, own only, k K, half Hal
 			}
 		}
 	}
-	return bits.TrailingZeros32(uint32(equal & own))
+	return bits.TrailingZeros32(uint32(equal >> before << before))
 }
 
 // valueOf returns the value with a key.
@@ -182,16 +212,16 @@ func flipped(w pack, flip uint64) pack {
 func isFloat[V Comparable]() bool { return V(1)/2 != 0 }
 
 // opposite returns 8 bytes with the bits that change the sign of elements.
-func opposite[T Ordered](floats bool) uint64 {
+func opposite(of uint32, wide bool) uint64 {
 	switch {
-	case !floats:
-		return 1<<64 - 1
-	case Size[T]() == 2:
+	case of&OfHalves != 0:
 		return 0x8000_8000_8000_8000
-	case Size[T]() == 4:
-		return 0x80000000_80000000
+	case of&OfFloats == 0:
+		return 1<<64 - 1
+	case wide:
+		return 1 << 63
 	}
-	return 1 << 63
+	return 0x80000000_80000000
 }
 
 // keyOf returns the key of a value.
@@ -229,21 +259,28 @@ func leastKey[K key]() (k K) {
 }
 
 // leastElement returns the bits of the smallest element.
-func leastElement[T Ordered](half Half, floats bool) T {
+func leastElement(half Half, of uint32, wide bool) uint64 {
 	least := int64(math.MinInt64)
 	switch {
-	case Size[T]() == 2 && half == BF16:
+	case of&OfHalves != 0 && half == BF16:
 		least = -0x80
-	case Size[T]() == 2:
+	case of&OfHalves != 0:
 		least = -0x400
-	case Size[T]() == 4 && floats:
-		least = -0x800000
-	case Size[T]() == 4:
-		least = math.MinInt32
-	case floats:
+	case of&OfFloats != 0 && wide:
 		least = -1 << 52
+	case of&OfFloats != 0:
+		least = -0x800000
+	case !wide:
+		least = math.MinInt32
 	}
-	return T(least)
+	return uint64(least)
+}
+
+func sizeOfKey[K key]() int {
+	if k := K(math.MaxInt32); k+1 < 0 {
+		return 4
+	}
+	return 8
 }
 
 // allCompared returns the elements of a pack in the type in which they are compared. The bits of a Half are the upper

@@ -33,9 +33,10 @@ type operator[V any] struct {
 // stride is the first pack of a thread, and the distance to the next.
 type stride struct{ first, step uint32 }
 
-func reduce[T Element, V any](t gpu.Thread, r Reduction, o operator[V]) {
+// reduce reduces rows of elements of 1 << log bytes.
+func reduce[V any](t gpu.Thread, r Reduction, log uint32, o operator[V]) {
 	parts := int(r.Parts)
-	end := endOf[T](r.Src, r.Rows, r.Cols, r.Pitch)
+	end := r.Src + ((r.Rows-1)*r.Pitch+r.Cols)<<log
 	eachRow(t, int(r.Rows)*parts, int(r.Cols), func(job, n int) {
 		row, part := job, 0
 		if p := int32(r.Parts); p > 1 { // there are fewer than 2^31 jobs
@@ -43,7 +44,7 @@ func reduce[T Element, V any](t gpu.Thread, r Reduction, o operator[V]) {
 			part = job - row*parts
 		}
 		team := t.BlockDimX()
-		at := r.Src + offset[T](row, r.Pitch)
+		at := r.Src + uint64(row)*(r.Pitch<<log)
 		v := o.find(at, n, end, stride{uint32(part*team + t.ThreadX()), uint32(parts * team)})
 		for turn := 0; ; turn++ {
 			v = overTeam(t, o, v)
@@ -156,7 +157,9 @@ func (p *span) visit(s stride, do func(w *pack, at uint64, valid bool)) {
 		var w [4]pack
 		var from [4]uint64
 		for k := range w {
-			from[k] = at + uint64(min(uint32(k)*step, left-16))
+			if from[k] = at; k > 0 {
+				from[k] += uint64(min(uint32(k)*step, left-16))
+			}
 			w[k] = *words(from[k])
 		}
 		do(&w[0], from[0], true)

@@ -6,32 +6,45 @@ import (
 	"github.com/purecuda/cuda/ptx/gpu"
 )
 
-// Sum lists the types of sums. An int64 has the bits of a sum of 8 bytes, which Kind names.
+// Sum lists the types of sums. An int64 has the bits of a sum of 8 bytes.
 type Sum interface{ float32 | int64 }
 
-// Kind is what words are that are added in 8 bytes. Unsigned integers of 8 bytes are added like signed ones.
-type Kind uint32
-
+// What is added in 8 bytes: words, or with Long elements of 8 bytes. Unsigned integers of 8 bytes are added like signed
+// ones.
 const (
-	Signed Kind = iota
+	Signed = iota
 	Unsigned
 	Floats
+	Long = 4
 )
 
-// Sums adds the elements of each row: see kernels.SumRows. Integers and floats of one size share a kernel, which has a
-// loop for each.
-func Sums[S Sum, T Element](t gpu.Thread, r Reduction, half Half, kind Kind) {
-	with := func(a, b S) S { return added(a, b, kind) }
-	reduce[T](t, r, operator[S]{
+// Sums adds the elements of each row: see kernels.SumRows. Elements of several types share a kernel, which has a loop for
+// each size.
+func Sums[S Sum](t gpu.Thread, r Reduction, of uint32) {
+	log := Half(of).log()
+	if sizeOfSum[S]() == 8 {
+		log = 2 + of/Long
+	}
+	with := func(a, b S) S { return added(a, b, of) }
+	reduce(t, r, log, operator[S]{
 		find: func(row uint64, n int, end uint64, s stride) (sum S) {
 			switch sum := any(&sum).(type) {
 			case *float32:
-				*sum = sumOfThread[T](row, n, end, s, func(w *pack) [8]float32 { return singles[T](w, half) })
-			case *int64:
-				if kind == Floats {
-					*sum = int64(math.Float64bits(sumOfThread[T](row, n, end, s, doubles[T])))
+				if Half(of) == F32 {
+					*sum = sumOfThread[float32](row, n, end, s, func(w *pack) [8]float32 { return floats[float32](0, w) })
 				} else {
-					*sum = sumOfThread[T](row, n, end, s, func(w *pack) [8]int64 { return integers[T](w, kind) })
+					*sum = sumOfThread[uint16](row, n, end, s, func(w *pack) [8]float32 { return floats[uint16](Half(of), w) })
+				}
+			case *int64:
+				switch {
+				case of == Floats:
+					*sum = int64(math.Float64bits(sumOfThread[int32](row, n, end, s, doubles[int32])))
+				case of == Floats|Long:
+					*sum = int64(math.Float64bits(sumOfThread[int64](row, n, end, s, doubles[int64])))
+				case of < Long:
+					*sum = sumOfThread[int32](row, n, end, s, func(w *pack) [8]int64 { return integers[int32](w, of) })
+				default:
+					*sum = sumOfThread[int64](row, n, end, s, func(w *pack) [8]int64 { return integers[int64](w, of) })
 				}
 			}
 			return sum
@@ -45,8 +58,8 @@ func Sums[S Sum, T Element](t gpu.Thread, r Reduction, half Half, kind Kind) {
 }
 
 // added returns a sum.
-func added[S Sum](a, b S, kind Kind) S {
-	if a, ok := any(&a).(*int64); ok && kind == Floats {
+func added[S Sum](a, b S, of uint32) S {
+	if a, ok := any(&a).(*int64); ok && of&^Long == Floats {
 		*a = int64(math.Float64bits(math.Float64frombits(uint64(*a)) + math.Float64frombits(uint64(any(b).(int64)))))
 		return any(*a).(S)
 	}
@@ -89,14 +102,6 @@ func sizeOfSum[S Sum]() int {
 	return 8
 }
 
-// singles returns the elements of a pack as float32.
-func singles[T Element](w *pack, half Half) [8]float32 {
-	if Size[T]() == 2 {
-		return floats[uint16](half, w)
-	}
-	return floats[float32](half, w)
-}
-
 // doubles returns the elements of a pack, which are floats of 4 or 8 bytes.
 func doubles[T Element](w *pack) (v [8]float64) {
 	if Size[T]() == 8 {
@@ -110,14 +115,14 @@ func doubles[T Element](w *pack) (v [8]float64) {
 }
 
 // integers returns the elements of a pack, which are integers.
-func integers[T Element](w *pack, kind Kind) (v [8]int64) {
+func integers[T Element](w *pack, of uint32) (v [8]int64) {
 	if Size[T]() == 8 {
 		v[0], v[1] = int64(long(w, 0)), int64(long(w, 2))
 		return v
 	}
 	for i := range w {
 		v[i] = int64(int32(w[i]))
-		if kind == Unsigned {
+		if of == Unsigned {
 			v[i] = int64(w[i])
 		}
 	}

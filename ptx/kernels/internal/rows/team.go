@@ -113,11 +113,6 @@ func offset[T Element](row int, pitch uint64) uint64 {
 	return uint64(row) * pitch * uint64(Size[T]())
 }
 
-// endOf returns the address of the end of a matrix.
-func endOf[T Element](at, rows, cols, pitch uint64) uint64 {
-	return at + offset[T](int(rows)-1, pitch) + cols*uint64(Size[T]())
-}
-
 // eachRow calls the function do for the rows of the calling thread's team, with the number of
 // columns. The teams of a warp stay together, because they exchange values with shuffles. After the
 // last row, some of them therefore get a row without columns.
