@@ -10,14 +10,22 @@ import (
 // Integers wrap around. Floats of up to 32 bits are computed as float64 and then rounded
 // to nearest. A float64 result is rounded once. The index i is exact up to 2^53.
 //
-// Arguments: 0 dst, 1 number of elements (uint64), 2 start, 3 step. It writes dst.
+// Arguments: 0 dst, 1 number of elements (uint64), 2 start, 3 step. For F16 and BF16, there is one more, which must not
+// be changed. It writes dst.
 func Iota[T Element](dst driver.MemoryOf[T], start, step T, again ...*driver.Launch) (*driver.Launch, error) {
 	d := operandOf("dst", dst)
 	if d.err != nil {
 		return nil, opError("iota", d.err)
 	}
 	m := maker{iota.Module, d.mem.Context(), kernelName{"iota_", arithmeticName[T]()}, reused(again)}
-	l, err := m.elementwise(d.n, pack(d.size), out(&d), u64(d.n), number(start), number(step))
+	args := [5]arg{out(&d), u64(d.n), number(start), number(step)}
+	count := 4
+	if class, kind := floatClass[T](); isFloat[T]() && class == classHalf {
+		m.kernel[1] = class
+		args[count] = u32(uint32(kind))
+		count++
+	}
+	l, err := m.elementwise(d.n, pack(d.size), args[:count]...)
 	if err != nil {
 		return nil, opError("iota", err)
 	}

@@ -36,14 +36,27 @@ func ints[B pack.Bits](t gpu.Thread, dst, n uint64, start, step B) {
 	})
 }
 
-//gpu:kernel block=256 name=iota_f16
-func f16(t gpu.Thread, dst, n uint64, start, step num.F16) {
-	floats(t, dst, n, start.Float64(), step.Float64(), func(x float64) uint16 { return num.F16FromFloat64(x).Bits() })
-}
-
-//gpu:kernel block=256 name=iota_bf16
-func bf16(t gpu.Thread, dst, n uint64, start, step num.BF16) {
-	floats(t, dst, n, start.Float64(), step.Float64(), func(x float64) uint16 { return num.BF16FromFloat64(x).Bits() })
+// half is for F16 and BF16. of is the pack.Kind.
+//
+//gpu:kernel block=256 name=iota_half
+func half(t gpu.Thread, dst, n uint64, start, step num.F16, of uint32) {
+	kind := pack.Kind(of)
+	first, distance := float64(kind.Float(start.Bits())), float64(kind.Float(step.Bits()))
+	bits := func(i int) uint32 {
+		x := math.FMA(float64(i), distance, first)
+		if kind == pack.BF16 {
+			return uint32(num.BF16FromFloat64(x).Bits())
+		}
+		return uint32(num.F16FromFloat64(x).Bits())
+	}
+	pack.Each[uint16](t, dst, n, pack.Full[uint16](), func(p pack.Part) {
+		var w pack.Words
+		for k := 0; k < pack.Full[uint16](); k += 2 {
+			pack.Rolled()
+			w = pack.Words{w[1], w[2], w[3], bits(p.First+k) | bits(p.First+k+1)<<16}
+		}
+		pack.StoreWords[uint16](p, dst, w)
+	})
 }
 
 //gpu:kernel block=256 name=iota_f32
