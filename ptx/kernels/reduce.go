@@ -47,7 +47,7 @@ func SumRows[S Accumulator, T Element](dst driver.MemoryOf[S], src Matrix[T], wo
 	if !slices.ContainsFunc(sums, pair.is) {
 		return nil, opError("sum", invalid("there is no sum of %s in %s; these exist (sum_elements_sum): %v", typeName[T](), typeName[S](), sums))
 	}
-	name := kernelName{"sum_b64"}
+	name := kernelName{"sum_", bitsName[T]()}
 	var of uint32
 	switch typeOf[T]() {
 	case typeBF16:
@@ -57,11 +57,8 @@ func SumRows[S Accumulator, T Element](dst driver.MemoryOf[S], src Matrix[T], wo
 	case typeF32, typeF64:
 		of = rows.Floats // and rows.F32
 	}
-	switch {
-	case sizeOf[S]() == 4:
+	if sizeOf[S]() == 4 {
 		name = kernelName{"sum_f32"}
-	case sizeOf[T]() == 8:
-		of |= rows.Long
 	}
 	r := reduction{sum.Module, "sum", name, results(dst), src.operand("src"), work, ahead, reused(again)}
 	return r.prepare(u32(of))

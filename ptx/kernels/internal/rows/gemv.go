@@ -91,9 +91,17 @@ func products[A, X Float](team *Block, row, next, x uint64, n int, both bool, ha
 		v, w := *words(at), *words(at + next - row)
 		at += uint64(step) * 16
 		nextV, nextW := *words(at), *words(at + next - row)
-		for at := offset[X](p.begin+first*perPack[A](), 1); ; at += offset[X](size*perPack[A](), 1) {
+		at = offset[X](p.begin+first*perPack[A](), 1)
+		var xs, nextXs pack
+		if perPack[A]() == perPack[X]() {
+			xs, nextXs = loadAny[X](x+at), loadAny[X](x+at+offset[X](step*perPack[A](), 1))
+		}
+		for ; ; at += offset[X](size*perPack[A](), 1) {
 			asIs()
-			f := factors[A, X](half, x+at)
+			f := floats[X](half, &xs)
+			if perPack[A]() != perPack[X]() {
+				f = factors[A, X](half, x+at)
+			}
 			if by.On != 0 {
 				squared += squares[A](&f)
 				if by.Weight != 0 {
@@ -115,7 +123,7 @@ func products[A, X Float](team *Block, row, next, x uint64, n int, both bool, ha
 			if !more {
 				break
 			}
-			v, w, more = nextV, nextW, false
+			v, w, xs, more = nextV, nextW, nextXs, false
 		}
 	}
 	return sum, sumOfNext, squared

@@ -162,11 +162,10 @@ func (p *span) visit(s stride, do func(w *pack, at uint64, valid bool)) {
 			}
 			w[k] = *words(from[k])
 		}
+		// Ptxas would move the loads into a branch, and the compiler does not unroll a loop of so much code.
 		do(&w[0], from[0], true)
 		do(&w[1], from[1], step < left)
-		if 2*step < left {
-			do(&w[2], from[2], true)
-			do(&w[3], from[3], 3*step < left)
-		}
+		do(&w[2], from[2], 2*step < left)
+		do(&w[3], from[3], 3*step < left)
 	}
 }

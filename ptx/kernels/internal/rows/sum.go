@@ -6,62 +6,54 @@ import (
 	"github.com/purecuda/cuda/ptx/gpu"
 )
 
-// Sum lists the types of sums. An int64 has the bits of a sum of 8 bytes.
-type Sum interface{ float32 | int64 }
-
-// What is added in 8 bytes: words, or with Long elements of 8 bytes. Unsigned integers of 8 bytes are added like signed
-// ones.
+// What is added in 8 bytes. Unsigned integers of 8 bytes are added like signed ones.
 const (
 	Signed = iota
 	Unsigned
 	Floats
-	Long = 4
 )
 
-// Sums adds the elements of each row: see kernels.SumRows. Elements of several types share a kernel, which has a loop for
-// each size.
-func Sums[S Sum](t gpu.Thread, r Reduction, of uint32) {
-	log := Half(of).log()
-	if sizeOfSum[S]() == 8 {
-		log = 2 + of/Long
-	}
-	with := func(a, b S) S { return added(a, b, of) }
-	reduce(t, r, log, operator[S]{
-		find: func(row uint64, n int, end uint64, s stride) (sum S) {
-			switch sum := any(&sum).(type) {
-			case *float32:
-				if Half(of) == F32 {
-					*sum = sumOfThread[float32](row, n, end, s, func(w *pack) [8]float32 { return floats[float32](0, w) })
-				} else {
-					*sum = sumOfThread[uint16](row, n, end, s, func(w *pack) [8]float32 { return floats[uint16](Half(of), w) })
-				}
-			case *int64:
-				switch {
-				case of == Floats:
-					*sum = int64(math.Float64bits(sumOfThread[int32](row, n, end, s, doubles[int32])))
-				case of == Floats|Long:
-					*sum = int64(math.Float64bits(sumOfThread[int64](row, n, end, s, doubles[int64])))
-				case of < Long:
-					*sum = sumOfThread[int32](row, n, end, s, func(w *pack) [8]int64 { return integers[int32](w, of) })
-				default:
-					*sum = sumOfThread[int64](row, n, end, s, func(w *pack) [8]int64 { return integers[int64](w, of) })
-				}
+// Sums adds the elements of each row, which are floats of up to 4 bytes, in float32: see kernels.SumRows.
+func Sums(t gpu.Thread, r Reduction, half Half) {
+	with := func(a, b float32) float32 { return a + b }
+	reduce(t, r, half.log(), operator[float32]{
+		find: func(row uint64, n int, end uint64, s stride) float32 {
+			if half == F32 {
+				return sumOfThread[float32](row, n, end, s, func(w *pack) [8]float32 { return floats[float32](half, w) })
 			}
-			return sum
+			return sumOfThread[uint16](row, n, end, s, func(w *pack) [8]float32 { return floats[uint16](half, w) })
 		},
 		with:     with,
-		over:     func(v S) S { return overWarp(t, v, with) },
-		leave:    func(at uint64, v S) { leave(at, v) },
-		fetch:    func(at uint64) S { return fetch[S](at) },
-		conclude: func(row int, _, _ uint64, v S) { *value[S](r.Dst + uint64(row*sizeOfSum[S]())) = v },
+		over:     func(v float32) float32 { return overWarp(t, v, with) },
+		leave:    leave[float32],
+		fetch:    fetch[float32],
+		conclude: func(row int, _, _ uint64, v float32) { *value[float32](r.Dst + uint64(row*4)) = v },
 	})
 }
 
-// added returns a sum.
-func added[S Sum](a, b S, of uint32) S {
-	if a, ok := any(&a).(*int64); ok && of&^Long == Floats {
-		*a = int64(math.Float64bits(math.Float64frombits(uint64(*a)) + math.Float64frombits(uint64(any(b).(int64)))))
-		return any(*a).(S)
+// LongSums adds the elements of each row in 8 bytes. Integers and floats of one size share a kernel, which has a loop for
+// each. A kernel with loops for several sizes would have too few registers to load four packs at once.
+func LongSums[T int32 | int64](t gpu.Thread, r Reduction, of uint32) {
+	with := func(a, b int64) int64 { return added(a, b, of) }
+	reduce(t, r, uint32(shift[T]()), operator[int64]{
+		find: func(row uint64, n int, end uint64, s stride) int64 {
+			if of == Floats {
+				return int64(math.Float64bits(sumOfThread[T](row, n, end, s, doubles[T])))
+			}
+			return sumOfThread[T](row, n, end, s, func(w *pack) [8]int64 { return integers[T](w, of) })
+		},
+		with:     with,
+		over:     func(v int64) int64 { return overWarp(t, v, with) },
+		leave:    leave[int64],
+		fetch:    fetch[int64],
+		conclude: func(row int, _, _ uint64, v int64) { *value[int64](r.Dst + uint64(row*8)) = v },
+	})
+}
+
+// added returns a sum of 8 bytes.
+func added(a, b int64, of uint32) int64 {
+	if of == Floats {
+		return int64(math.Float64bits(math.Float64frombits(uint64(a)) + math.Float64frombits(uint64(b))))
 	}
 	return a + b
 }
@@ -92,14 +84,6 @@ func sumOfPack[T Element, N float32 | float64 | int64](v *[8]N, own only) N {
 		}
 	}
 	return v[0]
-}
-
-func sizeOfSum[S Sum]() int {
-	var s S
-	if _, ok := any(s).(float32); ok {
-		return 4
-	}
-	return 8
 }
 
 // doubles returns the elements of a pack, which are floats of 4 or 8 bytes.

@@ -10,15 +10,21 @@ import (
 
 // The type names that appear in the names of kernels.
 type (
-	f32 = float32
+	b32 = int32
 	b64 = int64
 )
 
-// sum adds elements in type S: floats in float32, and words and elements of 8 bytes in 8 bytes. of is the type of the
-// elements: a rows.Half or rows.F32, or one of those that are added in 8 bytes.
+// floats adds elements of type half, which can be rows.F32, in float32.
 //
-//gpu:kernel maxblock=512 minblocks=2
-//gpu:instance f32 b64
-func sum[S rows.Sum](t gpu.Thread, dst, src, rowCount, cols, pitch uint64, parts uint32, work uint64, of uint32) {
-	rows.Sums[S](t, rows.Reduction{Dst: dst, Src: src, Rows: rowCount, Cols: cols, Pitch: pitch, Parts: parts, Work: work}, of)
+//gpu:kernel maxblock=512 minblocks=2 name=sum_f32
+func floats(t gpu.Thread, dst, src, rowCount, cols, pitch uint64, parts uint32, work uint64, half rows.Half) {
+	rows.Sums(t, rows.Reduction{Dst: dst, Src: src, Rows: rowCount, Cols: cols, Pitch: pitch, Parts: parts, Work: work}, half)
+}
+
+// long adds elements with the size of T in 8 bytes. of is what they are, such as rows.Unsigned.
+//
+//gpu:kernel maxblock=512 minblocks=2 name=sum
+//gpu:instance b32 b64
+func long[T b32 | b64](t gpu.Thread, dst, src, rowCount, cols, pitch uint64, parts uint32, work uint64, of uint32) {
+	rows.LongSums[T](t, rows.Reduction{Dst: dst, Src: src, Rows: rowCount, Cols: cols, Pitch: pitch, Parts: parts, Work: work}, of)
 }
