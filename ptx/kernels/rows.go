@@ -139,16 +139,23 @@ func (r *rowwise) prepare(args ...arg) (*driver.Launch, error) {
 // A bundle is 32 short rows that follow each other, as one warp of bundleWarps in a block computes them: see
 // package rows. Longer rows have few single elements. For fewer rows, more threads are faster.
 const (
-	bundleWarps = 4
-	mostBundled = 512 // bytes of a row
-	bundledRows = 256 // minimum for each multiprocessor
+	bundleWarps      = 4
+	mostBundled      = 512 // bytes of a row
+	mostBundledPacks = 128 // bytes of a row of packs of 16 bytes
+	bundledRows      = 256 // minimum for each multiprocessor
 )
 
-// suitsBundles reports whether rows are short and have single elements only because they do not begin at
-// multiples of 16 bytes.
+// suitsBundles reports whether rows are short, and have single elements only because they do not begin at
+// multiples of 16 bytes, or have few packs of small elements.
 func (r *rowwise) suitsBundles(d *device) bool {
-	row := uint64(r.dst.cols) * uint64(r.dst.size)
-	return row%16 != 0 && row <= mostBundled && r.dst.pitch == r.dst.cols && r.src.pitch == r.src.cols &&
+	row, most := uint64(r.dst.cols)*uint64(r.dst.size), uint64(mostBundled)
+	if row%16 == 0 {
+		most = mostBundledPacks
+		if r.dst.size > 2 || r.dst.addr%16 != 0 {
+			return false
+		}
+	}
+	return row <= most && r.dst.pitch == r.dst.cols && r.src.pitch == r.src.cols &&
 		(r.dst.addr^r.src.addr)%16 == 0 && uint64(r.dst.rows) >= bundledRows*d.multiprocessors
 }
 

@@ -32,20 +32,23 @@ func onManyShortRows(t *testing.T, test func(k *kit, rows int)) {
 	t.Run("gpu", func(t *testing.T) { gputest.OnGPU(t, run) })
 }
 
-// Warps must compute short rows that do not begin at multiples of 16 bytes together, in place and apart, at any
-// address, and whatever number of rows the last warp has.
-func TestShortRowsOfOddLengths(t *testing.T) {
+// Warps must compute short rows together, in place and apart, and whatever number of rows the last warp has. Rows that
+// do not consist of packs may begin at any address.
+func TestShortRowsOfAnyLength(t *testing.T) {
 	onManyShortRows(t, func(k *kit, rows int) {
-		oddLengths[float32](k, rows, []int{1, 5, 31, 33, 63, 65, 127})
-		oddLengths[kernels.F16](k, rows, []int{1, 9, 31, 33, 63, 65, 100, 127, 255})
-		oddLengths[kernels.BF16](k, rows, []int{6, 63, 100, 255})
+		shortRows[float32](k, rows, []int{1, 5, 31, 33, 63, 65, 127})
+		shortRows[kernels.F16](k, rows, []int{1, 9, 31, 33, 63, 65, 100, 127, 255, 8, 16, 48, 64})
+		shortRows[kernels.BF16](k, rows, []int{6, 63, 100, 255, 32, 56})
 	})
 }
 
-func oddLengths[T kernels.NetFloat](k *kit, rows int, lengths []int) {
+func shortRows[T kernels.NetFloat](k *kit, rows int, lengths []int) {
 	k.Helper()
 	for i, cols := range lengths {
 		l := layout{rows: rows + []int{0, 1, 13, 31}[i%4], cols: cols, skip: []int{0, 1, 3}[i%3]}
+		if cols%8 == 0 {
+			l.skip *= 8
+		}
 		v := random(l.rows*l.cols, 40)
 		for i := range v {
 			v[i] += float64(i / l.cols % 4)
@@ -138,6 +141,14 @@ func changedShortRows[T kernels.NetFloat](k *kit, rows int) {
 
 func TestWhichRowsAreShort(t *testing.T) {
 	onManyShortRows(t, func(k *kit, rows int) {
+		half := alloc[kernels.F16](k, (rows+1)*80)
+		for _, c := range []struct {
+			rows, cols, skip int
+			short            bool
+		}{{rows, 64, 0, true}, {rows, 64, 8, true}, {rows, 64, 1, false}, {rows, 72, 0, false}, {rows - 1, 64, 0, false}} {
+			m := kernels.Matrix[kernels.F16]{Mem: half.View(c.skip, half.Len()), Rows: c.rows, Cols: c.cols, Pitch: c.cols}
+			k.short(k.made(kernels.Softmax(m, m, 1)), c.short)
+		}
 		mem, other := alloc[float32](k, (rows+1)*130), alloc[float32](k, (rows+1)*130)
 		for _, c := range []struct {
 			rows, cols, pitch, skip, skipOther int

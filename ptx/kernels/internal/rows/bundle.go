@@ -6,13 +6,14 @@ import "github.com/purecuda/cuda/ptx/gpu"
 // shared memory, each of its lanes computes one row there, and the warp copies the results to the destination.
 // Almost all accesses to global memory are then packs, although few rows begin at a multiple of 16 bytes.
 //
-// A row of a bundle has packs of two or four words, which begin at multiples of 4 bytes.
+// A row of a bundle has packs of 16 bytes, which begin at multiples of 4 bytes. If all begin at multiples of 16, they
+// are exchanged within each 128 bytes, so that packs of a column are in different banks.
 type bundled struct {
 	t       gpu.Thread
 	half    Half
-	size    uint32 // number of words of a pack
+	aligned bool   // whether all packs begin at multiples of 16 bytes
 	place   uint32 // of the first element
-	word    uint32 // number of the first word of the packs
+	word    uint32 // number of the first word of the packs, or of the first pack if they are aligned
 	head    uint32 // number of elements before the packs
 	packs   uint32
 	singles uint32
@@ -22,8 +23,8 @@ type bundled struct {
 func BundleSize(row uint64) uint64 { return (gpu.WarpSize*row + 31) &^ 15 }
 
 // bundles calls the function do for the rows of the calling thread, one in each bundle. A thread may have no
-// row in the last one. Packs have the given number of words. Each warp of the launch must have dynamic shared memory for a bundle.
-func bundles(t gpu.Thread, wordsOfPack uint32, dst, src, rows, cols, dstPitch, srcPitch uint64, half Half, do func(r *bundled)) {
+// row in the last one. Each warp of the launch must have dynamic shared memory for a bundle.
+func bundles(t gpu.Thread, dst, src, rows, cols, dstPitch, srcPitch uint64, half Half, do func(r *bundled)) {
 	log := half.log()
 	size := BundleSize(cols << log)
 	lane, warp, warps := uint32(t.Lane()), uint64(t.Warp()), uint64(t.BlockDimY())/gpu.WarpSize
@@ -32,27 +33,30 @@ func bundles(t gpu.Thread, wordsOfPack uint32, dst, src, rows, cols, dstPitch, s
 	}
 	// The first 32 rows are a multiple of 16 bytes, so all bundles begin at the same place after a multiple of 16.
 	start := uint32(warp*size + src%16)
-	packs, first, length := gpu.DynamicShared[pack](t)[warp*size/16:], start>>log, uint32(cols)
+	first, length := start>>log, uint32(cols)
 	at := start + lane*length<<log
-	r := bundled{t: t, half: half, size: wordsOfPack, place: at >> log, word: (at + 3) / 4, head: at % 4 / 2}
-	each := uint32(4*r.size) >> log // number of elements of a pack
-	count := (length - r.head) / each
+	r := bundled{t: t, half: half, aligned: (src|cols<<log)%16 == 0, place: at >> log, word: (at + 3) / 4, head: at % 4 / 2}
+	if r.aligned {
+		r.word = at / 16
+	}
+	each := 16 >> log // number of elements of a pack
+	count := (length - r.head) / uint32(each)
 	for row := (uint64(t.BlockX())*warps + warp) * gpu.WarpSize; row < rows; row += uint64(t.GridDimX()) * warps * gpu.WarpSize {
 		asIs()
 		b := bundle{src + row*srcPitch<<log, srcPitch, uint32(min(rows-row, gpu.WarpSize)), length, log}
 		b.each(lane, srcPitch == cols, func(k uint32, at uint64) {
-			gpu.CopyAsync(t, &packs[k], words(at))
+			gpu.CopyAsync(t, r.pack(start/16+k), words(at))
 		}, func(i uint32, at uint64) {
 			if half == F32 {
-				gpu.DynamicShared[uint32](t)[first+i] = *value[uint32](at)
+				gpu.DynamicShared[uint32](t)[r.element(first+i)] = *value[uint32](at)
 			} else {
-				gpu.DynamicShared[uint16](t)[first+i] = *value[uint16](at)
+				gpu.DynamicShared[uint16](t)[r.element(first+i)] = *value[uint16](at)
 			}
 		})
 		t.CommitGroup()
 		t.WaitGroup(0)
 		t.SyncWarp()
-		r.packs, r.singles = count, length-count*each
+		r.packs, r.singles = count, length-count*uint32(each)
 		if lane >= b.rows {
 			r.packs, r.singles = 0, 0
 		}
@@ -60,16 +64,32 @@ func bundles(t gpu.Thread, wordsOfPack uint32, dst, src, rows, cols, dstPitch, s
 		t.SyncWarp()
 		b.at, b.pitch = dst+row*dstPitch<<log, dstPitch
 		b.each(lane, dstPitch == cols && (dst^src)%16 == 0, func(k uint32, at uint64) {
-			*words(at) = packs[k]
+			*words(at) = *r.pack(start/16 + k)
 		}, func(i uint32, at uint64) {
 			if half == F32 {
-				*value[uint32](at) = gpu.DynamicShared[uint32](t)[first+i]
+				*value[uint32](at) = gpu.DynamicShared[uint32](t)[r.element(first+i)]
 			} else {
-				*value[uint16](at) = gpu.DynamicShared[uint16](t)[first+i]
+				*value[uint16](at) = gpu.DynamicShared[uint16](t)[r.element(first+i)]
 			}
 		})
 		t.SyncWarp() // the next copies overwrite what other lanes read
 	}
+}
+
+// moved returns the place of a pack. Aligned packs are exchanged.
+func (r *bundled) moved(k uint32) uint32 {
+	if r.aligned {
+		k ^= k / 8 % 8
+	}
+	return k
+}
+
+func (r *bundled) pack(k uint32) *pack { return &gpu.DynamicShared[pack](r.t)[r.moved(k)] }
+
+// element returns the place of an element.
+func (r *bundled) element(i uint32) uint32 {
+	per := 4 - r.half.log()
+	return r.moved(i>>per)<<per + i&(1<<per-1)
 }
 
 // bundle is the memory of a bundle.
@@ -115,12 +135,12 @@ func (r *bundled) exchange(v, _ pair, _ func(p pair, width uint32) pair) pair { 
 
 func (r *bundled) pairs() bool { return true }
 
-func (r *bundled) each(s sized) uint32 { return s.inPack() * r.size / 4 }
+func (r *bundled) each(s sized) uint32 { return s.inPack() }
 
 // single returns the number of elements before single element i.
 func (r *bundled) single(i uint32) uint32 {
 	if i >= r.head {
-		i += r.packs * (4 * r.size >> r.half.log())
+		i += r.packs * (16 >> r.half.log())
 	}
 	return i
 }
@@ -128,12 +148,27 @@ func (r *bundled) single(i uint32) uint32 {
 // fetch returns a pack. The compiler must not join the words to a vector where that would be aligned: rows of a warp
 // have different alignments.
 func (r *bundled) fetch(k uint32) (w pack) {
-	words := gpu.DynamicShared[uint32](r.t)[r.word+r.size*k:]
-	for i := range r.size {
+	if r.aligned {
+		return *r.pack(r.word + k)
+	}
+	words := gpu.DynamicShared[uint32](r.t)[r.word+4*k:]
+	for i := range w {
 		w[i] = words[i]
 		apart()
 	}
 	return w
+}
+
+func (r *bundled) put(k uint32, w pack) {
+	if r.aligned {
+		*r.pack(r.word + k) = w
+		return
+	}
+	words := gpu.DynamicShared[uint32](r.t)[r.word+4*k:]
+	for i := range w {
+		words[i] = w[i]
+		apart()
+	}
 }
 
 // apart keeps the compiler from joining accesses before and after it.
@@ -141,16 +176,15 @@ func apart() { asIs() }
 
 func (r *bundled) before() uint64 { return uint64(r.head) * 2 }
 
-// sample returns four words from the middle of the row. In a short row, it repeats the first element.
+// sample returns a pack from the middle of the row. In a short row, it repeats the first element.
 func (r *bundled) sample() pack {
-	if r.packs < 2 {
-		if r.half == F32 {
-			return repeatedWord(gpu.DynamicShared[uint32](r.t)[r.place])
-		}
-		return repeatedWord(uint32(gpu.DynamicShared[uint16](r.t)[r.place]) * 0x10001)
+	if r.packs > 0 {
+		return r.fetch(r.packs / 2)
 	}
-	v, w := r.fetch(r.packs/2-1), r.fetch(r.packs/2)
-	return pack{v[0], v[1], w[0], w[1]}
+	if r.half == F32 {
+		return repeatedWord(gpu.DynamicShared[uint32](r.t)[r.place])
+	}
+	return repeatedWord(uint32(gpu.DynamicShared[uint16](r.t)[r.place]) * 0x10001)
 }
 
 func (r *bundled) forth(begin func(), one func(x float32), do func(s sized, w *pack)) {
@@ -169,14 +203,11 @@ func (r *bundled) forth(begin func(), one func(x float32), do func(s sized, w *p
 }
 
 // load returns elements that may begin anywhere.
-func (r *bundled) load(column uint64) (w pack) {
-	if r.half == F32 {
-		return pack{*value[uint32](column), *value[uint32](column + 4)}
+func (r *bundled) load(s sized, column uint64) pack {
+	if s.wide {
+		return loadAny[float32](column)
 	}
-	for i := range 2 {
-		w[i] = uint32(*value[uint16](column + uint64(4*i))) | uint32(*value[uint16](column + uint64(4*i+2)))<<16
-	}
-	return w
+	return loadAny[uint16](column)
 }
 
 func (r *bundled) back(_ bool, one func(x float32, at uint64) float32, do func(s sized, w *pack, at uint64) pack) {
@@ -184,12 +215,7 @@ func (r *bundled) back(_ bool, one func(x float32, at uint64) float32, do func(s
 		for k := uint32(0); k < r.packs; k++ {
 			asIs()
 			w := r.fetch(k)
-			w = do(s, &w, uint64(k*r.size)*4)
-			words := gpu.DynamicShared[uint32](r.t)[r.word+r.size*k:]
-			for i := range r.size {
-				words[i] = w[i]
-				apart()
-			}
+			r.put(k, do(s, &w, uint64(k)*16))
 		}
 	})
 	for i := uint32(0); i < r.singles; i++ {

@@ -19,9 +19,9 @@ type line interface {
 	before() uint64                                                      // number of bytes before the line's packs in the row
 	exchange(v, none pair, combine func(p pair, width uint32) pair) pair // see Team
 	pairs() bool
-	each(s sized) uint32     // number of elements of a pack
-	sample() pack            // returns elements whose mean is likely to be near the mean of the row
-	load(column uint64) pack // returns the elements of an operand for a pack
+	each(s sized) uint32              // number of elements of a pack
+	sample() pack                     // returns elements whose mean is likely to be near the mean of the row
+	load(s sized, column uint64) pack // returns the elements of an operand for a pack
 }
 
 // twice is a row that a team reads twice. A thread copies its packs to shared memory, as many as there is room
@@ -223,4 +223,4 @@ func (r *twice[M]) sample() (w pack) {
 
 func (r *twice[M]) before() uint64 { return r.begin }
 
-func (r *twice[M]) load(column uint64) pack { return *words(column) }
+func (r *twice[M]) load(_ sized, column uint64) pack { return *words(column) }

@@ -22,7 +22,7 @@ func RMSNormInClusters(t gpu.Thread, dst, src, weight, rows, cols, dstPitch, src
 // RMSNormOfBundles is RMSNorm for sm_90 and later, and for short rows.
 func RMSNormOfBundles(t gpu.Thread, dst, src, weight, rows, cols, dstPitch, srcPitch uint64, eps float32, half Half) {
 	part := partOf(cols)
-	bundles(t, 2, dst, src, rows, cols, dstPitch, srcPitch, half, func(r *bundled) {
+	bundles(t, dst, src, rows, cols, dstPitch, srcPitch, half, func(r *bundled) {
 		rms(t, r, weight, part, eps, half)
 	})
 }
@@ -62,7 +62,7 @@ func LayerNormInClusters(t gpu.Thread, dst, src, weight, bias, rows, cols, dstPi
 // LayerNormOfBundles is LayerNorm for sm_90 and later, and for short rows.
 func LayerNormOfBundles(t gpu.Thread, dst, src, weight, bias, rows, cols, dstPitch, srcPitch uint64, eps float32, half Half) {
 	part := partOf(cols)
-	bundles(t, 2, dst, src, rows, cols, dstPitch, srcPitch, half, func(r *bundled) {
+	bundles(t, dst, src, rows, cols, dstPitch, srcPitch, half, func(r *bundled) {
 		layer(t, r, weight, bias, part, eps, half)
 	})
 }
@@ -131,10 +131,10 @@ func finish[R line](r R, weight, bias uint64, half Half, do func(x, weight, bias
 	}, func(of sized, v *pack, at uint64) pack {
 		// Both loads begin before one ends.
 		if weight != 0 {
-			factors = r.load(weightOfPacks + at)
+			factors = r.load(of, weightOfPacks+at)
 		}
 		if bias != 0 {
-			summands = r.load(biasOfPacks + at)
+			summands = r.load(of, biasOfPacks+at)
 		}
 		x, w, b := of.floats(v), of.floats(&factors), of.floats(&summands)
 		for i := range r.each(of) {

@@ -24,7 +24,7 @@ func SoftmaxInClusters(t gpu.Thread, dst, src, rows, cols, dstPitch, srcPitch ui
 
 // SoftmaxOfBundles is Softmax for sm_90 and later, and for short rows.
 func SoftmaxOfBundles(t gpu.Thread, dst, src, rows, cols, dstPitch, srcPitch uint64, scale float32, half Half) {
-	bundles(t, 4, dst, src, rows, cols, dstPitch, srcPitch, half, func(r *bundled) { softmax(t, r, scale, half) })
+	bundles(t, dst, src, rows, cols, dstPitch, srcPitch, half, func(r *bundled) { softmax(t, r, scale, half) })
 }
 
 // softmax adds powers of the elements' products with scale, each divided by the power of an anchor near the largest
