@@ -19,6 +19,7 @@ type report struct {
 	sites  []byte // the descriptions of the checks
 	at     map[string]int64
 	fields [1 + recordedValues]field
+	loaded int // the field that the code for the record loads from the kernel's parameters, or 0
 }
 
 // recordedValues is the number of values in a record.
@@ -42,15 +43,16 @@ func (x *fn) prepareReport() {
 		}
 	}
 	x.out.at = map[string]int64{}
+	x.chooseLoaded(checks)
 	for i := range x.out.fields {
 		p := &x.out.fields[i]
 		p.kind = ir.I32
-		for _, v := range checks {
-			if i > 0 && i < len(v.Args) && !short(v.Args[i]) {
+		varying := x.varying(checks, i)
+		for _, v := range varying {
+			if i > 0 && !short(v.Args[i]) {
 				p.kind = ir.I64
 			}
 		}
-		varying := x.varying(checks, i)
 		if len(varying) == 0 {
 			p.all = x.f.Const(ir.TI64, 0)
 		}
@@ -73,7 +75,7 @@ func fixed(check *ir.Value, i int) bool {
 // varying returns the checks whose field i is not fixed.
 func (x *fn) varying(checks []*ir.Value, i int) (list []*ir.Value) {
 	for _, v := range checks {
-		if !fixed(v, i) {
+		if !fixed(v, i) && (i == 0 || i != x.out.loaded) {
 			list = append(list, v)
 		}
 	}
@@ -91,7 +93,7 @@ func (x *fn) fieldOf(check *ir.Value, i int) *ir.Value {
 	t := ir.Type{Kind: x.out.fields[i].kind}
 	switch {
 	case i == 0:
-		return x.f.Const(t, x.siteOf(check))
+		return x.f.Const(t, x.wordOf(check))
 	case i >= len(check.Args):
 		return x.f.Const(t, 0)
 	}
@@ -105,7 +107,9 @@ func (x *fn) fieldOf(check *ir.Value, i int) *ir.Value {
 // fieldsOf returns the values that the failure path of a check passes.
 func (x *fn) fieldsOf(check *ir.Value) (list []*ir.Value) {
 	for i := 1; i < len(check.Args) && !x.f.Options.Trap; i++ {
-		list = append(list, x.fieldOf(check, i))
+		if i != x.out.loaded {
+			list = append(list, x.fieldOf(check, i))
+		}
 	}
 	return list
 }
@@ -134,16 +138,19 @@ func (x *fn) report() {
 	}
 	x.b.Place(tail)
 	x.loc(x.f.Pos)
-	site := x.temp(ir.I64)
-	x.op("mov.u64", site, x.declareSites())
-	if x.out.fields[0].all == nil {
-		x.op("mad.wide.u32", site, x.out.fields[0].reg, build.Int(1), site)
-	}
 	var values [recordedValues]build.Operand
 	for i := range values {
 		if all := x.out.fields[i+1].all; all == nil || !all.IsConst(0) {
 			values[i] = x.passed(i + 1)
 		}
+	}
+	if k := x.out.loaded; k > 0 {
+		values[k-1] = x.loadParam()
+	}
+	site := x.temp(ir.I64)
+	x.op("mov.u64", site, x.declareSites())
+	if x.out.fields[0].all == nil {
+		x.op("mad.wide.u32", site, x.out.fields[0].reg, build.Int(1), site)
 	}
 	x.record(site, values)
 }
@@ -179,7 +186,7 @@ func (x *fn) selectable(checks []*ir.Value) int {
 	values := map[*ir.Value]bool{}
 	for i, v := range checks {
 		for k := 1; k <= recordedValues; k++ {
-			if f := x.fieldOf(v, k); x.out.fields[k].all == nil && f.Op != ir.OpConst {
+			if f := x.fieldOf(v, k); x.out.fields[k].all == nil && f.Op != ir.OpConst && k != x.out.loaded {
 				values[f] = true
 			}
 		}
