@@ -192,9 +192,13 @@ const sharedOfRows = 1024
 
 // team returns the number of threads that share a row.
 func (r *rowwise) team(cols uint64) int {
-	// More threads read a cache line at the same time.
-	line := lineBytes / uint64(r.dst.size)
-	threads := max(team(cols, packsOfThread*pack(r.dst.size), mostTeam), team(min(cols, line), 2*pack(r.dst.size), warp))
+	// More threads read a cache line at the same time. What a thread computes once per row costs less for each byte if
+	// elements are large.
+	line, packs := lineBytes/uint64(r.dst.size), uint64(packsOfThread)
+	if r.dst.size > 2 && cols <= packsOfThread/2*pack(r.dst.size)*warp {
+		packs /= 2
+	}
+	threads := max(team(cols, packs*pack(r.dst.size), mostTeam), team(min(cols, line), 2*pack(r.dst.size), warp))
 	if !r.packed() {
 		// There can be almost two packs of single elements.
 		threads = max(threads, team(cols, 2, warp/4))

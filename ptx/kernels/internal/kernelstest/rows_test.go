@@ -51,17 +51,20 @@ func TestAGridOfAnySizeDoesAllRows(t *testing.T) {
 	})
 }
 
-// In rows that are at most as long as a cache line, each thread must process two packs. In longer
-// rows, it may process up to eight.
+// In rows that are at most as long as a cache line, each thread must process two packs. In longer rows, it may process
+// up to eight, and four of short rows of float32.
 func TestThreadsOfShortRows(t *testing.T) {
 	each(t, func(k *kit) {
-		teams := map[int]uint32{8: 1, 16: 1, 32: 2, 64: 4, 128: 4, 192: 4, 256: 4, 512: 8, 1024: 16, 4096: 64}
-		for cols, team := range teams {
-			h := kernels.MatrixOf(alloc[kernels.F16](k, 64*cols), 64, cols)
-			f := kernels.MatrixOf(alloc[float32](k, 32*cols), 64, cols/2)
-			for _, op := range []*driver.Launch{k.made(kernels.Softmax(h, h, 1)), k.made(kernels.RMSNorm(f, f, nil, eps))} {
+		teams := []struct {
+			bytes         int
+			halves, float uint32
+		}{{16, 1, 1}, {32, 1, 1}, {64, 2, 2}, {128, 4, 4}, {256, 4, 4}, {384, 4, 8}, {512, 4, 8}, {1024, 8, 16}, {2048, 16, 32}, {4096, 32, 32}, {8192, 64, 64}}
+		for _, want := range teams {
+			h := kernels.MatrixOf(alloc[kernels.F16](k, 32*want.bytes), 64, want.bytes/2)
+			f := kernels.MatrixOf(alloc[float32](k, 16*want.bytes), 64, want.bytes/4)
+			for op, team := range map[*driver.Launch]uint32{k.made(kernels.Softmax(h, h, 1)): want.halves, k.made(kernels.RMSNorm(f, f, nil, eps)): want.float} {
 				if got := op.Config().Block.X; got != team {
-					t.Errorf("%v: rows of %d bytes have %d threads, want %d", op, 2*cols, got, team)
+					t.Errorf("%v: rows of %d bytes have %d threads, want %d", op, want.bytes, got, team)
 				}
 			}
 		}
