@@ -79,33 +79,36 @@ func products[A, X Float](team *Block, row, next, x uint64, n int, both bool, ha
 	if !both {
 		next = row
 	}
-	for first := rank; first < p.packs; first += 2 * size {
+	distance := next - row
+	perTurn, xPerTurn := uint64(size)*16, offset[X](size*perPack[A](), 1)
+	after := p.first + uint64(p.packs)*16
+	weight := by.Weight - x // from elements of x to those of the weight
+	x += offset[X](p.begin+rank*perPack[A](), 1)
+	for at := p.first + uint64(rank)*16; at < after; at += 2 * perTurn {
 		asIs()
 		// Two packs of each row are loaded at once. If they were loaded while others are used, and then copied, the
 		// copy would wait for them.
-		at, step := p.first+uint64(first)*16, 0
-		more := first+size < p.packs
+		step, xStep := uint64(0), uint64(0)
+		more := at+perTurn < after
 		if more {
-			step = size
+			step, xStep = perTurn, xPerTurn
 		}
-		v, w := *words(at), *words(at + next - row)
-		at += uint64(step) * 16
-		nextV, nextW := *words(at), *words(at + next - row)
-		at = offset[X](p.begin+first*perPack[A](), 1)
+		v, w := *words(at), *words(at + distance)
+		nextV, nextW := *words(at + step), *words(at + step + distance)
 		var xs, nextXs pack
 		if perPack[A]() == perPack[X]() {
-			xs, nextXs = loadAny[X](x+at), loadAny[X](x+at+offset[X](step*perPack[A](), 1))
+			xs, nextXs = loadAny[X](x), loadAny[X](x+xStep)
 		}
-		for ; ; at += offset[X](size*perPack[A](), 1) {
+		for ; ; x += xPerTurn {
 			asIs()
 			f := floats[X](half, &xs)
 			if perPack[A]() != perPack[X]() {
-				f = factors[A, X](half, x+at)
+				f = factors[A, X](half, x)
 			}
 			if by.On != 0 {
 				squared += squares[A](&f)
 				if by.Weight != 0 {
-					w := factors[A, X](half, by.Weight+at)
+					w := factors[A, X](half, x+weight)
 					for i := range perPack[A]() {
 						f[i] *= w[i]
 					}
@@ -125,6 +128,7 @@ func products[A, X Float](team *Block, row, next, x uint64, n int, both bool, ha
 			}
 			v, w, xs, more = nextV, nextW, nextXs, false
 		}
+		x += xPerTurn
 	}
 	return sum, sumOfNext, squared
 }
