@@ -11,7 +11,7 @@ import "github.com/purecuda/cuda/ptx/gpu"
 type bundled struct {
 	t       gpu.Thread
 	half    Half
-	aligned bool   // whether all packs begin at multiples of 16 bytes
+	aligned bool   // whether all packs begin at multiples of 16 bytes, not set for F32
 	place   uint32 // of the first element
 	word    uint32 // number of the first word of the packs, or of the first pack if they are aligned
 	head    uint32 // number of elements before the packs
@@ -35,28 +35,28 @@ func bundles(t gpu.Thread, dst, src, rows, cols, dstPitch, srcPitch uint64, half
 	start := uint32(warp*size + src%16)
 	first, length := start>>log, uint32(cols)
 	at := start + lane*length<<log
-	r := bundled{t: t, half: half, aligned: (src|cols<<log)%16 == 0, place: at >> log, word: (at + 3) / 4, head: at % 4 / 2}
+	r := bundled{t: t, half: half, aligned: half != F32 && (src|cols<<log)%16 == 0, place: at >> log, word: (at + 3) / 4, head: at % 4 / 2}
 	if r.aligned {
 		r.word = at / 16
 	}
-	each := 16 >> log // number of elements of a pack
-	count := (length - r.head) / uint32(each)
+	per := 4 - log // logarithm of the number of elements of a pack
+	count := (length - r.head) >> per
 	for row := (uint64(t.BlockX())*warps + warp) * gpu.WarpSize; row < rows; row += uint64(t.GridDimX()) * warps * gpu.WarpSize {
 		asIs()
 		b := bundle{src + row*srcPitch<<log, srcPitch, uint32(min(rows-row, gpu.WarpSize)), length, log}
 		b.each(lane, srcPitch == cols, func(k uint32, at uint64) {
 			gpu.CopyAsync(t, r.pack(start/16+k), words(at))
 		}, func(i uint32, at uint64) {
-			if half == F32 {
-				gpu.DynamicShared[uint32](t)[r.element(first+i)] = *value[uint32](at)
+			if i = r.element(first + i); half == F32 {
+				gpu.DynamicShared[uint32](t)[i] = *value[uint32](at)
 			} else {
-				gpu.DynamicShared[uint16](t)[r.element(first+i)] = *value[uint16](at)
+				gpu.DynamicShared[uint16](t)[i] = *value[uint16](at)
 			}
 		})
 		t.CommitGroup()
 		t.WaitGroup(0)
 		t.SyncWarp()
-		r.packs, r.singles = count, length-count*uint32(each)
+		r.packs, r.singles = count, length-count<<per
 		if lane >= b.rows {
 			r.packs, r.singles = 0, 0
 		}
@@ -66,10 +66,10 @@ func bundles(t gpu.Thread, dst, src, rows, cols, dstPitch, srcPitch uint64, half
 		b.each(lane, dstPitch == cols && (dst^src)%16 == 0, func(k uint32, at uint64) {
 			*words(at) = *r.pack(start/16 + k)
 		}, func(i uint32, at uint64) {
-			if half == F32 {
-				*value[uint32](at) = gpu.DynamicShared[uint32](t)[r.element(first+i)]
+			if i = r.element(first + i); half == F32 {
+				*value[uint32](at) = gpu.DynamicShared[uint32](t)[i]
 			} else {
-				*value[uint16](at) = gpu.DynamicShared[uint16](t)[r.element(first+i)]
+				*value[uint16](at) = gpu.DynamicShared[uint16](t)[i]
 			}
 		})
 		t.SyncWarp() // the next copies overwrite what other lanes read
@@ -145,10 +145,10 @@ func (r *bundled) single(i uint32) uint32 {
 	return i
 }
 
-// fetch returns a pack. The compiler must not join the words to a vector where that would be aligned: rows of a warp
+// fetch returns a pack. Those of F32 are not aligned. The compiler must not join the words to a vector where that would be aligned: rows of a warp
 // have different alignments.
-func (r *bundled) fetch(k uint32) (w pack) {
-	if r.aligned {
+func (r *bundled) fetch(s sized, k uint32) (w pack) {
+	if !s.wide && r.aligned {
 		return *r.pack(r.word + k)
 	}
 	words := gpu.DynamicShared[uint32](r.t)[r.word+4*k:]
@@ -159,8 +159,8 @@ func (r *bundled) fetch(k uint32) (w pack) {
 	return w
 }
 
-func (r *bundled) put(k uint32, w pack) {
-	if r.aligned {
+func (r *bundled) put(s sized, k uint32, w pack) {
+	if !s.wide && r.aligned {
 		*r.pack(r.word + k) = w
 		return
 	}
@@ -179,7 +179,7 @@ func (r *bundled) before() uint64 { return uint64(r.head) * 2 }
 // sample returns a pack from the middle of the row. In a short row, it repeats the first element.
 func (r *bundled) sample() pack {
 	if r.packs > 0 {
-		return r.fetch(r.packs / 2)
+		return r.fetch(sized{}, r.packs/2)
 	}
 	if r.half == F32 {
 		return repeatedWord(gpu.DynamicShared[uint32](r.t)[r.place])
@@ -196,7 +196,7 @@ func (r *bundled) forth(begin func(), one func(x float32), do func(s sized, w *p
 	r.half.sized(func(s sized) {
 		for k := uint32(0); k < r.packs; k++ {
 			asIs()
-			w := r.fetch(k)
+			w := r.fetch(s, k)
 			do(s, &w)
 		}
 	})
@@ -214,8 +214,8 @@ func (r *bundled) back(_ bool, one func(x float32, at uint64) float32, do func(s
 	r.half.sized(func(s sized) {
 		for k := uint32(0); k < r.packs; k++ {
 			asIs()
-			w := r.fetch(k)
-			r.put(k, do(s, &w, uint64(k)*16))
+			w := r.fetch(s, k)
+			r.put(s, k, do(s, &w, uint64(k)*16))
 		}
 	})
 	for i := uint32(0); i < r.singles; i++ {
