@@ -160,11 +160,16 @@ func (r *rowwise) suitsBundles(d *device) bool {
 }
 
 func (r *rowwise) bundles() driver.LaunchConfig {
-	const each = bundleWarps * warp
+	// Longer rows have two lanes, or few warps would have room.
+	row, lanes := uint64(r.dst.cols)*uint64(r.dst.size), 1
+	if row > mostBundled/2 {
+		lanes = 2
+	}
+	each := bundleWarps * warp / lanes
 	return driver.LaunchConfig{
 		Grid:      driver.D1(min((r.dst.rows+each-1)/each, mostBlocks)),
-		Block:     driver.D2(1, each),
-		SharedMem: uint32(bundleWarps * rows.BundleSize(uint64(r.dst.cols)*uint64(r.dst.size))),
+		Block:     driver.D2(lanes, each),
+		SharedMem: uint32(bundleWarps * rows.BundleSize(row, uint64(lanes))),
 	}
 }
 

@@ -3,7 +3,8 @@ package rows
 import "github.com/purecuda/cuda/ptx/gpu"
 
 // bundled is a row of a bundle: up to 32 rows that follow each other without gaps. A warp copies a bundle to
-// shared memory, each of its lanes computes one row there, and the warp copies the results to the destination.
+// shared memory, each of its lanes, or each two of them, compute one row there, and the warp copies the results to the
+// destination.
 // Almost all accesses to global memory are then packs, although few rows begin at a multiple of 16 bytes.
 //
 // A row of a bundle has packs of 16 bytes, which begin at multiples of 4 bytes. If all begin at multiples of 16, they
@@ -19,31 +20,35 @@ type bundled struct {
 	singles uint32
 }
 
-// BundleSize returns the number of bytes of shared memory for each warp with rows of a number of bytes.
-func BundleSize(row uint64) uint64 { return (gpu.WarpSize*row + 31) &^ 15 }
+// BundleSize returns the number of bytes of shared memory for each warp if "lanes" lanes have a row of a number of
+// bytes.
+func BundleSize(row, lanes uint64) uint64 { return (gpu.WarpSize/lanes*row + 31) &^ 15 }
 
 // bundles calls the function do for the rows of the calling thread, one in each bundle. A thread may have no
-// row in the last one. Each warp of the launch must have dynamic shared memory for a bundle.
+// row in the last one. BlockDimX is the number of lanes for a row, 1 or 2. Each warp of the launch must have dynamic
+// shared memory for a bundle.
 func bundles(t gpu.Thread, dst, src, rows, cols, dstPitch, srcPitch uint64, half Half, do func(r *bundled)) {
 	log := half.log()
-	size := BundleSize(cols << log)
-	lane, warp, warps := uint32(t.Lane()), uint64(t.Warp()), uint64(t.BlockDimY())/gpu.WarpSize
+	halved := uint32(t.BlockDimX()) - 1 // the logarithm of the number of lanes for a row
+	lane, warp, warps, each := uint32(t.Lane()), uint64(t.Warp()), uint64(t.BlockDimY())<<halved/gpu.WarpSize, uint64(gpu.WarpSize)>>halved
+	size := (each*cols<<log + 31) &^ 15 // see BundleSize
 	if warps*size > uint64(len(gpu.DynamicShared[uint32](t)))*4 {
 		panic("the rows are longer than those that the launch was prepared for")
 	}
-	// The first 32 rows are a multiple of 16 bytes, so all bundles begin at the same place after a multiple of 16.
+	// The rows of a bundle are a multiple of 16 bytes, so all bundles begin at the same place after a multiple of 16.
 	start := uint32(warp*size + src%16)
 	first, length := start>>log, uint32(cols)
-	at := start + lane*length<<log
+	number := lane >> halved // of the row in the bundle
+	at := start + number*length<<log
 	r := bundled{t: t, half: half, aligned: half != F32 && (src|cols<<log)%16 == 0, place: at >> log, word: (at + 3) / 4, head: at % 4 / 2}
 	if r.aligned {
 		r.word = at / 16
 	}
 	per := 4 - log // logarithm of the number of elements of a pack
 	count := (length - r.head) >> per
-	for row := (uint64(t.BlockX())*warps + warp) * gpu.WarpSize; row < rows; row += uint64(t.GridDimX()) * warps * gpu.WarpSize {
+	for row := (uint64(t.BlockX())*warps + warp) * each; row < rows; row += uint64(t.GridDimX()) * warps * each {
 		asIs()
-		b := bundle{src + row*srcPitch<<log, srcPitch, uint32(min(rows-row, gpu.WarpSize)), length, log}
+		b := bundle{src + row*srcPitch<<log, srcPitch, uint32(min(rows-row, each)), length, log}
 		b.each(lane, srcPitch == cols, func(k uint32, at uint64) {
 			gpu.CopyAsync(t, r.pack(start/16+k), words(at))
 		}, func(i uint32, at uint64) {
@@ -57,7 +62,7 @@ func bundles(t gpu.Thread, dst, src, rows, cols, dstPitch, srcPitch uint64, half
 		t.WaitGroup(0)
 		t.SyncWarp()
 		r.packs, r.singles = count, length-count<<per
-		if lane >= b.rows {
+		if number >= b.rows {
 			r.packs, r.singles = 0, 0
 		}
 		do(&r)
@@ -130,8 +135,9 @@ func (b *bundle) each(lane uint32, whole bool, do, one func(place uint32, at uin
 	}
 }
 
-// exchange does nothing, because a thread has its row for itself.
-func (r *bundled) exchange(v, _ pair, _ func(p pair, width uint32) pair) pair { return v }
+func (r *bundled) exchange(v, _ pair, combine func(p pair, width uint32) pair) pair {
+	return combine(v, uint32(r.t.BlockDimX()))
+}
 
 func (r *bundled) pairs() bool { return true }
 
@@ -189,12 +195,12 @@ func (r *bundled) sample() pack {
 
 func (r *bundled) forth(begin func(), one func(x float32), do func(s sized, w *pack)) {
 	begin()
-	for i := uint32(0); i < r.singles; i++ {
+	for i := uint32(r.t.ThreadX()); i < r.singles; i += uint32(r.t.BlockDimX()) {
 		asIs()
 		one(r.half.shared(r.t, r.place+r.single(i)))
 	}
 	r.half.sized(func(s sized) {
-		for k := uint32(0); k < r.packs; k++ {
+		for k := uint32(r.t.ThreadX()); k < r.packs; k += uint32(r.t.BlockDimX()) {
 			asIs()
 			w := r.fetch(s, k)
 			do(s, &w)
@@ -212,13 +218,13 @@ func (r *bundled) load(s sized, column uint64) pack {
 
 func (r *bundled) back(_ bool, one func(x float32, at uint64) float32, do func(s sized, w *pack, at uint64) pack) {
 	r.half.sized(func(s sized) {
-		for k := uint32(0); k < r.packs; k++ {
+		for k := uint32(r.t.ThreadX()); k < r.packs; k += uint32(r.t.BlockDimX()) {
 			asIs()
 			w := r.fetch(s, k)
 			r.put(s, k, do(s, &w, uint64(k)*16))
 		}
 	})
-	for i := uint32(0); i < r.singles; i++ {
+	for i := uint32(r.t.ThreadX()); i < r.singles; i += uint32(r.t.BlockDimX()) {
 		asIs()
 		s := r.single(i)
 		r.half.setShared(r.t, r.place+s, one(r.half.shared(r.t, r.place+s), uint64(s)<<r.half.log()))
