@@ -95,15 +95,17 @@ func products[A, X Float](team *Block, row, next, x uint64, n int, both bool, ha
 		}
 		v, w := *words(at), *words(at + distance)
 		nextV, nextW := *words(at + step), *words(at + step + distance)
-		var xs, nextXs pack
-		if perPack[A]() == perPack[X]() {
-			xs, nextXs = loadAny[X](x), loadAny[X](x+xStep)
+		xs, nextXs := loadVector[X](x), loadVector[X](x+xStep)
+		var xs2, nextXs2 pack
+		if perPack[A]() != perPack[X]() {
+			xs2, nextXs2 = loadVector[X](x+16), loadVector[X](x+xStep+16)
 		}
 		for ; ; x += xPerTurn {
 			asIs()
 			f := floats[X](half, &xs)
 			if perPack[A]() != perPack[X]() {
-				f = factors[A, X](half, x)
+				g := floats[X](half, &xs2)
+				f = [8]float32{f[0], f[1], f[2], f[3], g[0], g[1], g[2], g[3]}
 			}
 			if by.On != 0 {
 				squared += squares[A](&f)
@@ -126,11 +128,24 @@ func products[A, X Float](team *Block, row, next, x uint64, n int, both bool, ha
 			if !more {
 				break
 			}
-			v, w, xs, more = nextV, nextW, nextXs, false
+			v, w, xs, xs2, more = nextV, nextW, nextXs, nextXs2, false
 		}
 		x += xPerTurn
 	}
 	return sum, sumOfNext, squared
+}
+
+// loadVector is loadAny with a loop for elements of 16 bits whose pack has another alignment. Without the loop, ptxas
+// makes no branch, and later loads wait for this one.
+func loadVector[T Float](at uint64) (w pack) {
+	if Size[T]() == 4 || at&15 == 0 {
+		return loadAny[T](at)
+	}
+	for end := at + 16; at < end; at += 4 {
+		asIs()
+		w = pack{w[1], w[2], w[3], uint32(*value[uint16](at)) | uint32(*value[uint16](at + 2))<<16}
+	}
+	return w
 }
 
 // factors loads the elements of x for a pack of elements of type A.
