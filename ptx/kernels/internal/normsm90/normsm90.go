@@ -13,7 +13,7 @@ func rmsnorm(t gpu.Thread, dst, src, weight, rowCount, cols, dstPitch, srcPitch 
 	rows.RMSNormInClusters(t, dst, src, weight, rowCount, cols, dstPitch, srcPitch, eps, of)
 }
 
-//gpu:kernel maxblock=512 minblocks=2 name=layernorm_sm90
+//gpu:kernel maxblock=512 regs=56 name=layernorm_sm90
 func layernorm(t gpu.Thread, dst, src, weight, bias, rowCount, cols, dstPitch, srcPitch uint64, eps float32, of rows.Half) {
 	rows.LayerNormInClusters(t, dst, src, weight, bias, rowCount, cols, dstPitch, srcPitch, eps, of)
 }

@@ -8,7 +8,7 @@ import (
 
 //go:generate go run github.com/purecuda/cuda/ptx/cmd/go2ptx -nobounds -module -target sm_90
 
-//gpu:kernel maxblock=512 minblocks=2 name=softmax_sm90
+//gpu:kernel maxblock=512 regs=56 name=softmax_sm90
 func softmax(t gpu.Thread, dst, src, rowCount, cols, dstPitch, srcPitch uint64, scale float32, of rows.Half) {
 	rows.SoftmaxInClusters(t, dst, src, rowCount, cols, dstPitch, srcPitch, scale, of)
 }
