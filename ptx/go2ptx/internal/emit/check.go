@@ -12,11 +12,18 @@ type failure struct {
 	label  build.Label
 }
 
+// mostMerged limits the checks that have one branch. The failure path needs their conditions, and a thread has seven
+// predicates. With more checks, ptxas moves predicates to registers and back, even in loops.
+const mostMerged = 5
+
 // check remembers a check. Flush emits it together with the checks that follow it, before the next
 // instruction that has effects.
 func (x *fn) check(v *ir.Value) {
 	if cond, not := strip(v.Args[0]); cond.Op == ir.OpConst && (cond.Aux != 0) != not {
 		return
+	}
+	if len(x.checks) == mostMerged {
+		x.flush()
 	}
 	x.checks = append(x.checks, v)
 }

@@ -2,6 +2,7 @@ package emit_test
 
 import (
 	"errors"
+	"fmt"
 	"math/bits"
 	"regexp"
 	"slices"
@@ -229,4 +230,36 @@ func TestLateThreads(t *testing.T) {
 	if want := []string{old, number, number, number, old, late}; !slices.Equal(claims[4:10], want) {
 		t.Errorf("the registers are %v, want %v, in\n%s", claims[4:10], want, src)
 	}
+}
+
+// Few checks have one branch. Each of many is recorded with its own values.
+func TestManyMergedChecks(t *testing.T) {
+	const checks = 12
+	m := &ir.Module{}
+	b := irtest.Kernel(m, "k", ir.MPtr)
+	var x [checks]*ir.Value
+	for i := range x {
+		x[i] = b.Load(ir.M64, b.Param(0), 8*int64(i))
+	}
+	for i, v := range x {
+		b.Check(fmt.Sprint("kind ", i), b.Cmp(ir.SLt, v, b.I64(5)), v)
+	}
+	b.Store(ir.M64, b.Param(0), 0, b.I64(1))
+	b.B.Ret()
+	src := text(t, m, emit.Options{})
+	if n := len(regexp.MustCompile(`bra \$L\d+_fault;`).FindAll(src, -1)); n != 3 {
+		t.Errorf("%d branches, want 3\n%s", n, src)
+	}
+	gputest.Each(t, func(t *testing.T, ctx *driver.Context) {
+		for i := range checks {
+			words := make([]uint64, checks)
+			words[checks-1] = 100 // the first check that fails counts
+			words[i] = uint64(10 + i)
+			_, err := launch(ctx, src, 1, words)
+			var fault *driver.KernelFault
+			if !errors.As(err, &fault) || fault.Kind != fmt.Sprint("kind ", i) || fault.Values[0] != int64(10+i) {
+				t.Errorf("check %d: %v (%+v)\n%s", i, err, fault, src)
+			}
+		}
+	})
 }
