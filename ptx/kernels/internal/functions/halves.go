@@ -25,6 +25,17 @@ func HalfGELUTanhExp(x float32) float32 {
 // HalfRsqrt returns 1/√x.
 func HalfRsqrt(x float32) float32 { return gpu.ApproxRsqrt(x) }
 
+// HalfLog returns the natural logarithm of x.
+func HalfLog(x float32) float32 {
+	// Near 1, the instruction has an absolute error of 2^-22, and too few digits are right.
+	f := x - 1
+	q := num.FMA(num.FMA(num.FMA(f, 0.2, -0.25), f, 1.0/3), f, -0.5)
+	if num.Abs(f) < 0.0625 {
+		return num.FMA(float32(f*f), q, f)
+	}
+	return float32(gpu.ApproxLog2(x) * math.Ln2)
+}
+
 // HalfTanh returns tanh(x).
 func HalfTanh(x float32) float32 {
 	// Near 0, the digits of 1 - 2/(1+e^2x) are lost.

@@ -43,6 +43,7 @@ func TestHalvesOfEveryNumber(t *testing.T) {
 		}},
 		{"gelu", HalfGELU, func(x float64) float64 { return x * math.Erfc(-x/math.Sqrt2) / 2 }},
 		{"tanh", HalfTanh, math.Tanh},
+		{"log", HalfLog, math.Log},
 		{"rsqrt", HalfRsqrt, func(x float64) float64 { return 1 / math.Sqrt(x) }},
 	} {
 		for _, of := range formats {

@@ -16,7 +16,7 @@ func halves(f uint32, x *[8]float32) {
 		case f&2 != 0 && f&1 != 0:
 			each(functions.HalfGELU, x[:])
 		case f&2 != 0:
-			inTwo(functions.Log[float32], x)
+			each(functions.HalfLog, x[:])
 		case f&1 != 0:
 			each(functions.HalfTanh, x[:])
 		default:
