@@ -235,7 +235,11 @@ func (r *reduction) divide(multiprocessors, each uint64) (threads int, parts uin
 	// In rows that do not consist of whole packs, some threads have one pack more. A team of twice the
 	// size would spend more on each row than a second turn costs.
 	if n := (cols*uint64(r.src.size) + 15) / 16; rows >= multiprocessors*manyRows && n <= warp*ahead*4 {
-		return max(team(n, r.atOnce, warp), 2), 1
+		each := r.atOnce
+		if each > ahead && r.src.size == 2 && n >= 16*ahead {
+			each *= 2 // each element takes little time, and a combination as much as many of them
+		}
+		return max(team(n, each, warp), 2), 1
 	}
 	threads = max(teamFor(multiprocessors, rows, cols, r.atOnce*pack(r.src.size)), 2)
 	if r.atOnce > ahead && rows >= multiprocessors*blocksEach {

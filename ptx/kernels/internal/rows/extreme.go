@@ -141,7 +141,7 @@ func findExtreme[T Ordered, V Comparable, K key](row uint64, n int, end uint64, 
 	if p.at < p.after {
 		from = p.at
 	}
-	p.visit(s, func(w *pack, at uint64, _ bool) {
+	p.visit(s, false, func(w *pack, at uint64, _ bool) {
 		if m := largest[T, V](flipped(*w, flip), all[T](), half); !(m <= most) && most == most {
 			most, from = m, at
 		}

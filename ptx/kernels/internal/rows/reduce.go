@@ -148,8 +148,9 @@ func loadUpTo[T Element](at, end uint64) pack {
 }
 
 // visit calls the function do for the packs of a thread. The thread loads four packs at a time. It loads its last pack
-// instead of those that it does not have, and valid is false.
-func (p *span) visit(s stride, do func(w *pack, at uint64, valid bool)) {
+// instead of those that it does not have, and valid is false. With inTwo, a constant, there is a branch for the last two
+// packs. Ptxas moves their loads into it. That is faster only if the work on two packs takes long.
+func (p *span) visit(s stride, inTwo bool, do func(w *pack, at uint64, valid bool)) {
 	step := s.step * 16
 	for at := p.at; at < p.after; at += uint64(step) * 4 {
 		asIs()
@@ -162,10 +163,12 @@ func (p *span) visit(s stride, do func(w *pack, at uint64, valid bool)) {
 			}
 			w[k] = *words(from[k])
 		}
-		// Ptxas would move the loads into a branch, and the compiler does not unroll a loop of so much code.
+		// The compiler does not unroll a loop of so much code.
 		do(&w[0], from[0], true)
 		do(&w[1], from[1], step < left)
-		do(&w[2], from[2], 2*step < left)
-		do(&w[3], from[3], 3*step < left)
+		if !inTwo || 2*step < left {
+			do(&w[2], from[2], 2*step < left)
+			do(&w[3], from[3], 3*step < left)
+		}
 	}
 }

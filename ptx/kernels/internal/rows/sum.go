@@ -61,7 +61,7 @@ func added(a, b int64, of uint32) int64 {
 // sumOfThread returns the sum of the elements of a thread.
 func sumOfThread[T Element, N float32 | float64 | int64](row uint64, n int, end uint64, s stride, numbers func(w *pack) [8]N) (sum N) {
 	p := spanOf[T](row, n, end, s)
-	p.visit(s, func(w *pack, _ uint64, valid bool) {
+	p.visit(s, Size[T]() == 2, func(w *pack, _ uint64, valid bool) {
 		v := numbers(w)
 		if part := sumOfPack[T](&v, all[T]()); valid {
 			sum += part
