@@ -20,7 +20,7 @@ func RMSNorm[T NetFloat](dst, src Matrix[T], weight driver.MemoryOf[T], eps floa
 	if err := normOperands(d, s, w); err != nil {
 		return nil, opError("RMS norm", err)
 	}
-	r := rowwise{norm.Module, kernelName{"rmsnorm"}, d, s, [2]operand{w}, normSm90, reused(again)}
+	r := rowwise{norm.Module, kernelName{"rmsnorm"}, d, s, [2]operand{w}, normSm90, false, "", reused(again)}
 	l, err := r.prepare(out(&d.operand), in(&s.operand), optional(&w),
 		u64(uint64(d.rows)), u64(uint64(d.cols)), u64(uint64(d.pitch)), u64(uint64(s.pitch)), f32(eps), floatOf[T]())
 	if err != nil {
@@ -47,7 +47,7 @@ func LayerNorm[T NetFloat](dst, src Matrix[T], weight, bias driver.MemoryOf[T], 
 	if err := normOperands(d, s, w, b); err != nil {
 		return nil, opError("layer norm", err)
 	}
-	r := rowwise{norm.Module, kernelName{"layernorm"}, d, s, [2]operand{w, b}, normSm90, reused(again)}
+	r := rowwise{norm.Module, kernelName{"layernorm"}, d, s, [2]operand{w, b}, normSm90, true, "", reused(again)}
 	l, err := r.prepare(out(&d.operand), in(&s.operand), optional(&w), optional(&b),
 		u64(uint64(d.rows)), u64(uint64(d.cols)), u64(uint64(d.pitch)), u64(uint64(s.pitch)), f32(eps), floatOf[T]())
 	if err != nil {

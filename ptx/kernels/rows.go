@@ -100,6 +100,8 @@ type rowwise struct {
 	dst, src box
 	columns  [2]operand // operands that have one element per column, if present
 	newer    *newer     // variants that use clusters
+	onlyOdd  bool       // whether only rows that are not whole packs are computed in bundles
+	typed    string     // part of the names of variants for one type, or empty
 	again    *driver.Launch
 }
 
@@ -114,16 +116,19 @@ func (r *rowwise) prepare(args ...arg) (*driver.Launch, error) {
 		return nil, err
 	}
 	m := maker{s, c, kernel, r.again}
+	if kernel != r.kernel && r.suitsBundles(d) {
+		m.kernel[1] = "_short"
+		cfg := r.bundles()
+		return m.prepare(&cfg, args...)
+	}
+	if kernel != r.kernel && r.typed != "" {
+		m.kernel[1], m.kernel[2] = "_", r.typed
+	}
 	if kernel != r.kernel && cols > longRow {
 		l, err := r.prepareClusters(&m, d, args)
 		if l != nil || err != nil {
 			return l, err
 		}
-	}
-	if kernel != r.kernel && r.suitsBundles(d) {
-		m.kernel[1] = "_short"
-		cfg := r.bundles()
-		return m.prepare(&cfg, args...)
 	}
 	threads := r.team(cols)
 	kept := r.slots(d, cols, threads) >= r.mostPacks(cols, threads)
@@ -151,7 +156,7 @@ func (r *rowwise) suitsBundles(d *device) bool {
 	row, most := uint64(r.dst.cols)*uint64(r.dst.size), uint64(mostBundled)
 	if row%16 == 0 {
 		most = mostBundledPacks
-		if r.dst.size > 2 || r.dst.addr%16 != 0 {
+		if r.dst.size > 2 || r.dst.addr%16 != 0 || r.onlyOdd {
 			return false
 		}
 	}
@@ -278,15 +283,15 @@ func (r *rowwise) cluster(d *device) (cfg driver.LaunchConfig, turns int) {
 
 // clusterFor returns the number of blocks that share a row and the threads per block, if
 // each thread can hold "each" elements. It prefers the fewest blocks that hold the row,
-// unless more blocks allow more rows at a time, or the blocks are large: the other blocks of a
-// multiprocessor compute while one waits for its cluster.
+// unless more blocks allow more rows at a time. The longest rows are faster with mostCluster blocks:
+// the other blocks of a multiprocessor compute while one waits for its cluster.
 func clusterFor(cols, each uint64) (blocks, threads int) {
 	fits := false
 	for n := 1; n <= mostCluster; n *= 2 {
 		share := (cols + uint64(n) - 1) / uint64(n)
 		t := max(team(share, each, mostTeam), warp)
 		now, before := residentThreads/t*blocks, residentThreads/max(threads, 1)*n // rows at a time
-		if !fits || now > before || now == before && n > 2 && t >= fullBlock {
+		if !fits || now > before || now == before && n == mostCluster && t >= fullBlock {
 			blocks, threads = n, t
 		}
 		fits = fits || share <= uint64(t)*each

@@ -55,17 +55,17 @@ func clusters[T kernels.NetFloat](k *kit, cols int) {
 }
 
 // A row must get the fewest blocks that can hold it, unless more blocks allow more rows to run at
-// once, or unless its blocks would be larger than 256 threads. A multiprocessor has enough registers for two blocks
+// once, or unless the row is one of the longest. A multiprocessor has enough registers for two blocks
 // of 512 threads, or for five blocks of 192.
 func TestLongRowsHaveAsFewBlocksAsHoldThem(t *testing.T) {
 	gputest.OnEmulator(t, emulator.Config{ComputeCapability: [2]int{9, 0}}, func(t *testing.T, c *driver.Context) {
 		k := newKit(t, c)
 		blocksOf[float32](k, []longRow{
-			{16388, 2, 288}, {32768, 4, 256}, {32772, 4, 288}, {65536, 8, 256}, {65540, 8, 288}, {131072, 8, 512},
+			{16388, 2, 288}, {32768, 2, 512}, {32772, 4, 288}, {65536, 8, 256}, {65540, 8, 288}, {131072, 8, 512},
 			{16389, 2, 288}, {32769, 4, 288}, {100003, 8, 416}, // rows that do not consist of packs
 			{131076, 8, 288}, {1 << 20, 8, 512}, // rows of which a thread has more packs
 		})
-		blocksOf[kernels.BF16](k, []longRow{{16392, 1, 288}, {32768, 1, 512}, {65536, 4, 256}, {90000, 8, 192}, {131072, 8, 256}, {1 << 18, 8, 512}, {16385, 1, 288}})
+		blocksOf[kernels.BF16](k, []longRow{{16392, 1, 288}, {32768, 1, 512}, {65536, 2, 512}, {90000, 8, 192}, {131072, 8, 256}, {1 << 18, 8, 512}, {16385, 1, 288}})
 	})
 }
 
@@ -87,7 +87,7 @@ func blocksOf[T kernels.NetFloat](k *kit, list []longRow) {
 func TestLongRowsWhereNoClusterHasRoom(t *testing.T) {
 	gputest.OnEmulator(t, emulator.Config{ComputeCapability: [2]int{9, 0}, Multiprocessors: 1}, func(t *testing.T, c *driver.Context) {
 		k := newKit(t, c)
-		for cols, blocks := range map[int]uint32{32768: 4, 65540: 0} {
+		for cols, blocks := range map[int]uint32{32768: 2, 65540: 0} {
 			l := layout{rows: 2, cols: cols}
 			s := sheetOf[float32](k, l, random(l.rows*l.cols, 6))
 			op := k.made(kernels.Softmax(s.device, s.device, 0.75))

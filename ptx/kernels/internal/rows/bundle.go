@@ -7,12 +7,12 @@ import "github.com/purecuda/cuda/ptx/gpu"
 // destination.
 // Almost all accesses to global memory are then packs, although few rows begin at a multiple of 16 bytes.
 //
-// A row of a bundle has packs of 16 bytes, which begin at multiples of 4 bytes. If all begin at multiples of 16, they
-// are exchanged within each 128 bytes, so that packs of a column are in different banks.
+// A row of a bundle has packs of 8 bytes, which begin at multiples of 4 bytes. Rows of whole packs of 16 bytes have
+// those. They are exchanged within each 128 bytes, so that packs of a column are in different banks.
 type bundled struct {
 	t       gpu.Thread
 	half    Half
-	aligned bool   // whether all packs begin at multiples of 16 bytes, not set for F32
+	aligned bool   // whether packs have 16 bytes, not for F32
 	place   uint32 // of the first element
 	word    uint32 // number of the first word of the packs, or of the first pack if they are aligned
 	head    uint32 // number of elements before the packs
@@ -26,8 +26,8 @@ func BundleSize(row, lanes uint64) uint64 { return (gpu.WarpSize/lanes*row + 31)
 
 // bundles calls the function do for the rows of the calling thread, one in each bundle. A thread may have no
 // row in the last one. BlockDimX is the number of lanes for a row, 1 or 2. Each warp of the launch must have dynamic
-// shared memory for a bundle.
-func bundles(t gpu.Thread, dst, src, rows, cols, dstPitch, srcPitch uint64, half Half, do func(r *bundled)) {
+// shared memory for a bundle. With whole, rows of whole packs of 16 bytes are faster.
+func bundles(t gpu.Thread, whole bool, dst, src, rows, cols, dstPitch, srcPitch uint64, half Half, do func(r *bundled)) {
 	log := half.log()
 	halved := uint32(t.BlockDimX()) - 1 // the logarithm of the number of lanes for a row
 	lane, warp, warps, each := uint32(t.Lane()), uint64(t.Warp()), uint64(t.BlockDimY())<<halved/gpu.WarpSize, uint64(gpu.WarpSize)>>halved
@@ -40,11 +40,12 @@ func bundles(t gpu.Thread, dst, src, rows, cols, dstPitch, srcPitch uint64, half
 	first, length := start>>log, uint32(cols)
 	number := lane >> halved // of the row in the bundle
 	at := start + number*length<<log
-	r := bundled{t: t, half: half, aligned: half != F32 && (src|cols<<log)%16 == 0, place: at >> log, word: (at + 3) / 4, head: at % 4 / 2}
+	r := bundled{t: t, half: half, aligned: whole && half != F32 && (src|cols<<log)%16 == 0, place: at >> log, word: (at + 3) / 4, head: at % 4 / 2}
+	per := 3 - log // logarithm of the number of elements of a pack
 	if r.aligned {
 		r.word = at / 16
+		per++
 	}
-	per := 4 - log // logarithm of the number of elements of a pack
 	count := (length - r.head) >> per
 	for row := (uint64(t.BlockX())*warps + warp) * each; row < rows; row += uint64(t.GridDimX()) * warps * each {
 		asIs()
@@ -141,40 +142,48 @@ func (r *bundled) exchange(v, _ pair, combine func(p pair, width uint32) pair) p
 
 func (r *bundled) pairs() bool { return true }
 
-func (r *bundled) each(s sized) uint32 { return s.inPack() }
-
 // single returns the number of elements before single element i.
 func (r *bundled) single(i uint32) uint32 {
 	if i >= r.head {
-		i += r.packs * (16 >> r.half.log())
+		i += r.packs << (3 - r.half.log()) // only packs of 8 bytes have singles
 	}
 	return i
 }
 
-// fetch returns a pack. Those of F32 are not aligned. The compiler must not join the words to a vector where that would be aligned: rows of a warp
+// sized calls a function for the size of the type and of the packs.
+func (r *bundled) sized(do func(sized)) {
+	switch {
+	case r.half == F32:
+		do(sized{wide: true, short: true})
+	case r.aligned:
+		do(sized{half: r.half})
+	default:
+		do(sized{half: r.half, short: true})
+	}
+}
+
+// fetch returns a pack. The compiler must not join the words to a vector where that would be aligned: rows of a warp
 // have different alignments.
 func (r *bundled) fetch(s sized, k uint32) (w pack) {
-	if !s.wide && r.aligned {
+	if !s.short {
 		return *r.pack(r.word + k)
 	}
-	words := gpu.DynamicShared[uint32](r.t)[r.word+4*k:]
-	for i := range w {
-		w[i] = words[i]
-		apart()
-	}
+	words := gpu.DynamicShared[uint32](r.t)[r.word+2*k:]
+	w[0] = words[0]
+	apart()
+	w[1] = words[1]
 	return w
 }
 
 func (r *bundled) put(s sized, k uint32, w pack) {
-	if !s.wide && r.aligned {
+	if !s.short {
 		*r.pack(r.word + k) = w
 		return
 	}
-	words := gpu.DynamicShared[uint32](r.t)[r.word+4*k:]
-	for i := range w {
-		words[i] = w[i]
-		apart()
-	}
+	words := gpu.DynamicShared[uint32](r.t)[r.word+2*k:]
+	words[0] = w[0]
+	apart()
+	words[1] = w[1]
 }
 
 // apart keeps the compiler from joining accesses before and after it.
@@ -182,15 +191,23 @@ func apart() { asIs() }
 
 func (r *bundled) before() uint64 { return uint64(r.head) * 2 }
 
-// sample returns a pack from the middle of the row. In a short row, it repeats the first element.
-func (r *bundled) sample() pack {
-	if r.packs > 0 {
-		return r.fetch(sized{}, r.packs/2)
+// sample returns elements from the middle of the row. In a short row, it repeats the first element.
+func (r *bundled) sample() (w pack) {
+	if r.packs < 2 {
+		first := r.element(r.place)
+		if r.half == F32 {
+			return repeatedWord(gpu.DynamicShared[uint32](r.t)[first])
+		}
+		return repeatedWord(uint32(gpu.DynamicShared[uint16](r.t)[first]) * 0x10001)
 	}
-	if r.half == F32 {
-		return repeatedWord(gpu.DynamicShared[uint32](r.t)[r.place])
-	}
-	return repeatedWord(uint32(gpu.DynamicShared[uint16](r.t)[r.place]) * 0x10001)
+	r.sized(func(s sized) {
+		w = r.fetch(s, r.packs/2)
+		if s.wide {
+			v := r.fetch(s, r.packs/2-1)
+			w[2], w[3] = v[0], v[1]
+		}
+	})
+	return w
 }
 
 func (r *bundled) forth(begin func(), one func(x float32), do func(s sized, w *pack)) {
@@ -199,7 +216,7 @@ func (r *bundled) forth(begin func(), one func(x float32), do func(s sized, w *p
 		asIs()
 		one(r.half.shared(r.t, r.place+r.single(i)))
 	}
-	r.half.sized(func(s sized) {
+	r.sized(func(s sized) {
 		for k := uint32(r.t.ThreadX()); k < r.packs; k += uint32(r.t.BlockDimX()) {
 			asIs()
 			w := r.fetch(s, k)
@@ -209,19 +226,33 @@ func (r *bundled) forth(begin func(), one func(x float32), do func(s sized, w *p
 }
 
 // load returns elements that may begin anywhere.
-func (r *bundled) load(s sized, column uint64) pack {
-	if s.wide {
-		return loadAny[float32](column)
+func (r *bundled) load(s sized, column uint64) (w pack) {
+	switch {
+	case s.wide:
+		return pack{*value[uint32](column), *value[uint32](column + 4)}
+	case s.short:
+		for i := range 2 {
+			w[i] = uint32(*value[uint16](column + uint64(4*i))) | uint32(*value[uint16](column + uint64(4*i+2)))<<16
+		}
+		return w
 	}
 	return loadAny[uint16](column)
 }
 
+// shift returns the logarithm of the size of a pack.
+func (r *bundled) shift(s sized) uint32 {
+	if s.short {
+		return 3
+	}
+	return 4
+}
+
 func (r *bundled) back(_ bool, one func(x float32, at uint64) float32, do func(s sized, w *pack, at uint64) pack) {
-	r.half.sized(func(s sized) {
+	r.sized(func(s sized) {
 		for k := uint32(r.t.ThreadX()); k < r.packs; k += uint32(r.t.BlockDimX()) {
 			asIs()
 			w := r.fetch(s, k)
-			r.put(s, k, do(s, &w, uint64(k)*16))
+			r.put(s, k, do(s, &w, uint64(k<<r.shift(s))))
 		}
 	})
 	for i := uint32(r.t.ThreadX()); i < r.singles; i += uint32(r.t.BlockDimX()) {

@@ -19,7 +19,6 @@ type line interface {
 	before() uint64                                                      // number of bytes before the line's packs in the row
 	exchange(v, none pair, combine func(p pair, width uint32) pair) pair // see Team
 	pairs() bool
-	each(s sized) uint32              // number of elements of a pack
 	sample() pack                     // returns elements whose mean is likely to be near the mean of the row
 	load(s sized, column uint64) pack // returns the elements of an operand for a pack
 }
@@ -205,8 +204,6 @@ func (r *twice[M]) back(alone bool, one func(x float32, at uint64) float32, do f
 func (r *twice[M]) exchange(v, none pair, combine func(p pair, width uint32) pair) pair {
 	return r.team.exchange(v, none, combine)
 }
-
-func (r *twice[M]) each(s sized) uint32 { return s.inPack() }
 
 func (r *twice[M]) pairs() bool { return r.team.pairs() }
 

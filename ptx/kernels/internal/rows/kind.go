@@ -31,16 +31,17 @@ func (h Half) set(address uint64, v float32) {
 
 // sized is a type of which the size is known to the compiler, so that each size has its own code.
 type sized struct {
-	wide bool // whether it is F32
-	half Half // of other types
+	wide  bool // whether it is F32
+	half  Half // of other types
+	short bool // whether packs have 8 bytes instead of 16
 }
 
 // sized calls a function for the size of the type.
 func (h Half) sized(do func(sized)) {
 	if h == F32 {
-		do(sized{true, 0})
+		do(sized{wide: true})
 	} else {
-		do(sized{false, h})
+		do(sized{half: h})
 	}
 }
 
@@ -48,11 +49,11 @@ func (h Half) sized(do func(sized)) {
 func (h Half) constant(do func(sized)) {
 	switch h {
 	case F32:
-		do(sized{true, 0})
+		do(sized{wide: true})
 	case BF16:
-		do(sized{false, BF16})
+		do(sized{half: BF16})
 	default:
-		do(sized{false, F16})
+		do(sized{half: F16})
 	}
 }
 
@@ -74,10 +75,14 @@ func (s sized) packed(pairs bool, v *[8]float32) pack {
 
 // inPack returns the number of elements of a pack.
 func (s sized) inPack() uint32 {
+	n := uint32(8)
 	if s.wide {
-		return 4
+		n /= 2
 	}
-	return 8
+	if s.short {
+		n /= 2
+	}
+	return n
 }
 
 // repeated returns a pack of elements that are equal to the one at an address.

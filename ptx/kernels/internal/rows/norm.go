@@ -22,7 +22,7 @@ func RMSNormInClusters(t gpu.Thread, dst, src, weight, rows, cols, dstPitch, src
 // RMSNormOfBundles is RMSNorm for sm_90 and later, and for short rows.
 func RMSNormOfBundles(t gpu.Thread, dst, src, weight, rows, cols, dstPitch, srcPitch uint64, eps float32, half Half) {
 	part := partOf(cols)
-	bundles(t, dst, src, rows, cols, dstPitch, srcPitch, half, func(r *bundled) {
+	bundles(t, true, dst, src, rows, cols, dstPitch, srcPitch, half, func(r *bundled) {
 		rms(t, r, weight, part, eps, half)
 	})
 }
@@ -32,7 +32,7 @@ func rms[R line](t gpu.Thread, r R, weight uint64, part, eps float32, half Half)
 	r.forth(func() {}, func(x float32) { sum += x * x }, func(of sized, w *pack) {
 		v := of.floats(w)
 		s := [2]float32{sum, 0} // two, because the next one of each does not wait for the other
-		for i := range r.each(of) {
+		for i := range of.inPack() {
 			s[i%2] += v[i] * v[i]
 		}
 		sum = s[0] + s[1]
@@ -62,7 +62,7 @@ func LayerNormInClusters(t gpu.Thread, dst, src, weight, bias, rows, cols, dstPi
 // LayerNormOfBundles is LayerNorm for sm_90 and later, and for short rows.
 func LayerNormOfBundles(t gpu.Thread, dst, src, weight, bias, rows, cols, dstPitch, srcPitch uint64, eps float32, half Half) {
 	part := partOf(cols)
-	bundles(t, dst, src, rows, cols, dstPitch, srcPitch, half, func(r *bundled) {
+	bundles(t, false, dst, src, rows, cols, dstPitch, srcPitch, half, func(r *bundled) {
 		layer(t, r, weight, bias, part, eps, half)
 	})
 }
@@ -88,7 +88,7 @@ func layer[R line](t gpu.Thread, r R, weight, bias uint64, part, eps float32, ha
 			sums = pair{sums[0] + x, sums[1] + x*x}
 		}, func(of sized, w *pack) {
 			v := of.floats(w)
-			for i := range r.each(of) {
+			for i := range of.inPack() {
 				x := v[i] - near
 				sums = pair{sums[0] + x, sums[1] + x*x}
 			}
@@ -137,7 +137,7 @@ func finish[R line](r R, weight, bias uint64, half Half, do func(x, weight, bias
 			summands = r.load(of, biasOfPacks+at)
 		}
 		x, w, b := of.floats(v), of.floats(&factors), of.floats(&summands)
-		for i := range r.each(of) {
+		for i := range of.inPack() {
 			x[i] = do(x[i], w[i], b[i])
 		}
 		return of.packed(r.pairs(), &x)

@@ -24,7 +24,7 @@ func SoftmaxInClusters(t gpu.Thread, dst, src, rows, cols, dstPitch, srcPitch ui
 
 // SoftmaxOfBundles is Softmax for sm_90 and later, and for short rows.
 func SoftmaxOfBundles(t gpu.Thread, dst, src, rows, cols, dstPitch, srcPitch uint64, scale float32, half Half) {
-	bundles(t, dst, src, rows, cols, dstPitch, srcPitch, half, func(r *bundled) { softmax(t, r, scale, half) })
+	bundles(t, true, dst, src, rows, cols, dstPitch, srcPitch, half, func(r *bundled) { softmax(t, r, scale, half) })
 }
 
 // softmax adds powers of the elements' products with scale, each divided by the power of an anchor near the largest
@@ -46,7 +46,7 @@ func softmax[R line](t gpu.Thread, r R, scale float32, half Half) {
 			return false
 		}
 		if sum != 0 {
-			sum *= (sized{half == F32, half}).roughPower(anchor - next)
+			sum *= (sized{wide: half == F32}).roughPower(anchor - next)
 		}
 		if sum == 0 {
 			limit = -math32.Inf(1)
@@ -58,12 +58,12 @@ func softmax[R line](t gpu.Thread, r R, scale float32, half Half) {
 		for {
 			asIs()
 			if d := difference(x, scale, anchor); !move(d) {
-				sum += (sized{half == F32, half}).roughPower(d)
+				sum += (sized{wide: half == F32}).roughPower(d)
 				break
 			}
 		}
 	}, func(of sized, w *pack) {
-		v, n := of.floats(w), r.each(of)
+		v, n := of.floats(w), of.inPack()
 		var d [8]float32
 		for {
 			asIs()
@@ -88,17 +88,17 @@ func softmax[R line](t gpu.Thread, r R, scale float32, half Half) {
 	all := r.exchange(pair{anchor, sum}, pair{-math32.Inf(1), 0}, func(p pair, width uint32) pair {
 		m := mostOf(t, p[0], width)
 		if p[0] != m {
-			p[1] *= (sized{half == F32, half}).power(p[0] - m)
+			p[1] *= (sized{wide: half == F32}).power(p[0] - m)
 		}
 		return pair{m, sumOf(t, p[1], width)}
 	})
 	anchor, factor := all[0], gpu.ApproxRcp(all[1])
 	r.back(false, func(x float32, _ uint64) float32 {
-		return (sized{half == F32, half}).power(difference(x, scale, anchor)) * factor
+		return (sized{wide: half == F32}).power(difference(x, scale, anchor)) * factor
 	}, func(of sized, w *pack, _ uint64) pack {
 		v := of.floats(w)
-		v = differences(&v, scale, anchor, r.each(of))
-		for i := range r.each(of) {
+		v = differences(&v, scale, anchor, of.inPack())
+		for i := range of.inPack() {
 			v[i] = of.power(v[i]) * factor
 		}
 		return of.packed(r.pairs(), &v)
