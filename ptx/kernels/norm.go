@@ -12,7 +12,8 @@ import (
 // If the squares are finite, the relative error of an element is at most 2e-6 before
 // rounding to T.
 //
-// Rows are read once or twice as with [Softmax]. Arguments: 0 dst, 1 src, 2 weight, 3
+// Rows are read once or twice as with [Softmax]. They are written in packs only if the packs of weight are
+// aligned, too, as if both begin at multiples of 16 bytes. Arguments: 0 dst, 1 src, 2 weight, 3
 // rows, 4 columns, 5 pitch of dst, 6 pitch of src (all uint64), 7 eps (float32), 8 type of the elements (uint32). Do not
 // change argument 8, and do not increase argument 4.
 func RMSNorm[T NetFloat](dst, src Matrix[T], weight driver.MemoryOf[T], eps float32, again ...*driver.Launch) (*driver.Launch, error) {
@@ -38,7 +39,8 @@ func RMSNorm[T NetFloat](dst, src Matrix[T], weight driver.MemoryOf[T], eps floa
 // and |dst|. If the mean is larger than the standard deviation, the bound increases by
 // 2e-7·|weight·mean|/deviation.
 //
-// Rows are read once or twice as with [Softmax]. Arguments: 0 dst, 1 src, 2 weight, 3
+// Rows are read once or twice as with [Softmax]. They are written in packs only if the packs of weight and
+// bias are aligned, too, as if all begin at multiples of 16 bytes. Arguments: 0 dst, 1 src, 2 weight, 3
 // bias, 4 rows, 5 columns, 6 pitch of dst, 7 pitch of src (all uint64), 8 eps (float32), 9 type of the elements (uint32).
 // Do not change argument 9, and do not increase argument 5.
 func LayerNorm[T NetFloat](dst, src Matrix[T], weight, bias driver.MemoryOf[T], eps float32, again ...*driver.Launch) (*driver.Launch, error) {

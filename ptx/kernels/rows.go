@@ -87,6 +87,9 @@ const threadsOfTurns = 32 * residentThreads
 // mostTeam threads can process.
 const packsOfThread = 8
 
+// mostColumns limits the length of rows, because kernels count packs with 32 bits. Few devices have so much memory.
+const mostColumns = 1 << 32
+
 // longEach is the number of long rows that each multiprocessor processes at a time. Rows that are
 // not kept are read twice. With fewer rows in progress, a larger part of each row stays in the cache.
 // Therefore longEach is only just large enough to keep the device busy.
@@ -110,6 +113,9 @@ func (r *rowwise) prepare(args ...arg) (*driver.Launch, error) {
 	s, kernel, err := r.newer.orOlder(r.source, c, r.kernel)
 	if err != nil {
 		return nil, err
+	}
+	if cols >= mostColumns {
+		return nil, invalid("rows have %d elements, but at most %d are supported", cols, uint64(mostColumns-1))
 	}
 	d, err := deviceOf(c)
 	if err != nil {

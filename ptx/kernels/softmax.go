@@ -22,11 +22,12 @@ type NetFloat interface {
 // contains NaN or +Inf, or only -Inf, becomes a row of NaNs. In other rows, an element of -Inf
 // becomes 0.
 //
-// Rows are read once if the shared memory of a block can hold them, which is at least 12,288 elements
+// Rows are read once if the shared memory of a block can hold them, which is at least 10,240 elements
 // of float32. From compute capability 9.0 on, which has clusters of blocks, the limit is about 460,000
 // elements, or 920,000 elements of 16 bits. Other rows are read twice. If each row of dst has the same
 // alignment as that of src, modulo 16 bytes, rows of any length are read and written in packs of 16
-// bytes. From compute capability 9.0 on, a warp copies 32 short rows together if they have no gaps.
+// bytes. From compute capability 9.0 on, a warp copies up to 32 short rows together if they have no gaps. Rows have
+// fewer than 2^32 elements.
 //
 // Arguments: 0 dst, 1 src, 2 rows, 3 columns, 4 pitch of dst, 5 pitch of src (all
 // uint64), 6 scale (float32), 7 type of the elements (uint32). Do not change argument 7, and do not increase

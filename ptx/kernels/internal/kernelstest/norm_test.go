@@ -198,6 +198,11 @@ func TestNormsThatCannotBeAreRefused(t *testing.T) {
 		k.refused(err, "layer norm", "dst and bias overlap")
 		_, err = kernels.LayerNorm(m, m, b.View(7, 8).View(3, 13), nil, eps)
 		k.refused(err, "layer norm", "weight")
+		long := kernels.MatrixOf(b, 0, 1<<32)
+		_, err = kernels.RMSNorm(long, long, nil, eps)
+		k.refused(err, "RMS norm", "rows have 4294967296 elements")
+		long.Cols--
+		k.made(kernels.RMSNorm(long, long, nil, eps))
 		k.made(kernels.RMSNorm(m, m, b.View(100, 110), eps))
 	})
 }
