@@ -134,6 +134,7 @@ func sigmoid[T functions.Float](f uint32, x []T) {
 			u[k] = -x[k]
 		}
 	default:
+		//lint:ignore S1001 The compiler unrolls a loop, but not a copy of a length that it does not know yet.
 		for k := range x {
 			u[k] = x[k]
 		}
