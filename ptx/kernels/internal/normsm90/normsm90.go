@@ -8,7 +8,7 @@ import (
 
 //go:generate go run github.com/purecuda/cuda/ptx/cmd/go2ptx -nobounds -module -target sm_90
 
-//gpu:kernel maxblock=512 regs=48 name=rmsnorm_sm90
+//gpu:kernel maxblock=512 regs=56 name=rmsnorm_sm90
 func rmsnorm(t gpu.Thread, dst, src, weight, rowCount, cols, dstPitch, srcPitch uint64, eps float32, of rows.Half) {
 	rows.RMSNormInClusters(t, dst, src, weight, rowCount, cols, dstPitch, srcPitch, eps, of)
 }
