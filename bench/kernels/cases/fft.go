@@ -19,7 +19,7 @@ func fft1024(m *Memory, n int) *Work {
 	out, in, table := Out(m, make([]complex64, 1024*n)), In(m, x), In(m, roots)
 	return &Work{
 		Grid: driver.D1(n), Block: driver.D1(256),
-		Args: []any{out, in, table}, CUDA: []any{out.Ptr(), in.Ptr(), table.Ptr()},
+		Args: []any{out.parts(), in.parts(), table.parts()}, CUDA: []any{out.Ptr(), in.Ptr(), table.Ptr()},
 		Bytes: 16 * 1024 * float64(n), Operations: 5 * 10 * 1024 * float64(n), Tolerance: 1e-5,
 		Want: func() []any {
 			w := make([]complex64, 0, 1024*n)
@@ -38,3 +38,6 @@ func fft1024(m *Memory, n int) *Work {
 		},
 	}
 }
+
+// parts returns a slice of complex64 as a slice of real and imaginary parts.
+func (s Slice) parts() Slice { return Slice{s.ptr, 2 * s.len, 2 * s.cap} }
