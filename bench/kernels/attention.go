@@ -21,7 +21,11 @@ func Attention(t gpu.Thread, out, q, k, v []float32, n int, scale float32) {
 	row := first + tid
 	var query, sum [64]float32
 	if row < n {
-		query = *(*[64]float32)(q[64*row:])
+		from := q[64*row:][:64]
+		for d := 0; d < 64; d += 4 {
+			x := *(*[4]float32)(from[d:])
+			query[d], query[d+1], query[d+2], query[d+3] = x[0], x[1], x[2], x[3]
+		}
 	}
 	most, total := float32(math.Inf(-1)), float32(0)
 	for start := 0; start < min(first+64, n); start += 32 {

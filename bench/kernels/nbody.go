@@ -38,9 +38,9 @@ func NBody(t gpu.Thread, moved, velocities, positions []float32, step, damping f
 		t.Sync()
 	}
 	if i+4 <= len(moved) && i+4 <= len(velocities) {
-		v := (*[4]float32)(velocities[i:])
+		v := *(*[4]float32)(velocities[i:])
 		w := [4]float32{(v[0] + ax*step) * damping, (v[1] + ay*step) * damping, (v[2] + az*step) * damping, v[3]}
 		*(*[4]float32)(moved[i:]) = [4]float32{p[0] + w[0]*step, p[1] + w[1]*step, p[2] + w[2]*step, p[3]}
-		*v = w
+		*(*[4]float32)(velocities[i:]) = w
 	}
 }

@@ -13,7 +13,7 @@ func BlackScholes(t gpu.Thread, calls, puts, prices, strikes, years []float32, r
 	puts, prices, strikes, years = puts[:len(calls)], prices[:len(calls)], strikes[:len(calls)], years[:len(calls)]
 	i := 2 * t.GlobalX()
 	if i+2 <= len(calls) {
-		price, strike, time := (*[2]float32)(prices[i:]), (*[2]float32)(strikes[i:]), (*[2]float32)(years[i:])
+		price, strike, time := *(*[2]float32)(prices[i:]), *(*[2]float32)(strikes[i:]), *(*[2]float32)(years[i:])
 		c0, p0 := blackScholes(price[0], strike[0], time[0], rate, volatility)
 		c1, p1 := blackScholes(price[1], strike[1], time[1], rate, volatility)
 		*(*[2]float32)(calls[i:]) = [2]float32{c0, c1}
