@@ -172,3 +172,27 @@ func TestWhichRowsAreShort(t *testing.T) {
 		}
 	})
 }
+
+// Adding up a row must lose little even if the sample is far from the mean, as in row 26 here. The sums of whole rows
+// instead of packs would lose too much.
+func TestSumsOfShortRowsLoseLittle(t *testing.T) {
+	onManyShortRows(t, func(k *kit, rows int) {
+		l := layout{rows: 256, cols: 100}
+		const first = 20384
+		v := random((first+l.rows)*l.cols, 40)[first*l.cols:]
+		for i := range v {
+			v[i] += float64(i / l.cols % 4)
+		}
+		for len(v) < rows*l.cols { // a GPU has more processors
+			v = append(v, v[:l.rows*l.cols]...)
+		}
+		l.rows = rows
+		s := sheetOf[kernels.F16](k, l, v)
+		defer s.close()
+		n := &normed[kernels.F16]{s: s}
+		n.columns(k, 2)
+		n.layer(k)
+		k.ok(n.weightMem.Close())
+		k.ok(n.biasMem.Close())
+	})
+}

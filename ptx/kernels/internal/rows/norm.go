@@ -88,10 +88,13 @@ func layer[R line](t gpu.Thread, r R, weight, bias uint64, part, eps float32, ha
 			sums = pair{sums[0] + x, sums[1] + x*x}
 		}, func(of sized, w *pack) {
 			v := of.floats(w)
-			for i := range of.inPack() {
+			x := v[0] - near
+			s := pair{x, x * x} // sums of packs round less often than a sum of all elements
+			for i := 1; i < int(of.inPack()); i++ {
 				x := v[i] - near
-				sums = pair{sums[0] + x, sums[1] + x*x}
+				s = pair{s[0] + x, s[1] + x*x}
 			}
+			sums = pair{sums[0] + s[0], sums[1] + s[1]}
 		})
 		sums = r.exchange(sums, pair{}, func(p pair, width uint32) pair { return sumsOf(t, p, width) })
 		d := sums[0] * part
