@@ -42,6 +42,5 @@
 //
 // Launches that run concurrently can share a slot. Suppose that a launch ends while a thread of
 // another launch is writing the record. The wait for the first launch then finds that late is at least the number,
-// but no flag. It waits for the flag. Otherwise it would not return a fault
-// although threads of its launch have failed.
+// but no flag. It waits for the flag. Otherwise it would not return a fault although threads of its launch have failed.
 package kernelfault

@@ -147,7 +147,7 @@ func (r *rowwise) prepare(args ...arg) (*driver.Launch, error) {
 	return m.prepare(&cfg, args...)
 }
 
-// A bundle is 32 short rows that follow each other, as one warp of bundleWarps in a block computes them: see
+// A bundle is up to 32 short rows that follow each other. One warp computes it, of the bundleWarps in a block: see
 // package rows. Longer rows have few single elements. For fewer rows, more threads are faster.
 const (
 	bundleWarps      = 4

@@ -118,6 +118,9 @@ func repeatable(v *ir.Value) bool {
 func (a *again) copy(v *ir.Value, args []*ir.Value) *ir.Value {
 	c := a.f.NewValue(v.Op, v.Type, args...)
 	c.Aux, c.Sym, c.Pos, c.Mem = v.Aux, v.Sym, v.Pos, v.Mem
+	if a.products[v] {
+		a.products[c] = true
+	}
 	a.n++
 	a.regs = append(a.regs, make([]build.Reg, a.f.NumValues()-len(a.regs))...)
 	a.need = append(a.need, make([]bool, a.f.NumValues()-len(a.need))...)

@@ -51,6 +51,35 @@ func TestShiftsThatLookLikeRotations(t *testing.T) {
 	}
 }
 
+// The failure path of a check in a loop computes shifts again, and must not make a rotation of them either.
+func TestShiftsOfFailurePaths(t *testing.T) {
+	m := &ir.Module{}
+	b := irtest.Kernel(m, "k", ir.MPtr, ir.M64, ir.M64)
+	x, n := b.Param(1), b.Param(2)
+	v := b.Op(ir.OpAdd, ir.TI64, b.Op(ir.OpShl, ir.TI64, x, b.I32(58)), b.Op(ir.OpAShr, ir.TI64, x, b.I32(6)))
+	entry, loop, end := b.B, b.Block(), b.Block()
+	b.B.Jump(loop)
+	b.Set(loop)
+	i := b.Phi(loop, ir.TI64)
+	b.Check("index", b.Cmp(ir.ULt, b.Op(ir.OpAdd, ir.TI64, v, i), n), v, n)
+	b.Store(ir.M64, b.Index(b.Param(0), i, 8), 0, v)
+	next := b.Op(ir.OpAdd, ir.TI64, i, b.I64(1))
+	b.B.If(b.Cmp(ir.SLt, next, n), loop, end)
+	for _, p := range loop.Preds {
+		if p == entry {
+			i.Args = append(i.Args, b.I64(0))
+		} else {
+			i.Args = append(i.Args, next)
+		}
+	}
+	b.Set(end)
+	b.B.Ret()
+	src := string(text(t, m, emit.Options{}))
+	if n := strings.Count(src, "288230376151711744;"); n != 2 || strings.Contains(src, ", 58;") {
+		t.Errorf("%d products, want 2:\n%s", n, src)
+	}
+}
+
 // Narrow elements that ptxas would join in the register of the first one must be joined before.
 func TestNarrowElementsAreStoredAsWords(t *testing.T) {
 	for _, c := range []struct {

@@ -13,6 +13,10 @@ import (
 // volatile access, and there is a call after it, the threads that leave the loop do not wait there for the others. They
 // can overwrite the register, and the others then use a wrong address. In random kernel k51500184 they did. A 64-bit
 // division is a call, too.
+//
+// Other values that ptxas keeps in such registers, such as lengths of slices, are in the same danger. They are not
+// hidden, because no kernel has shown it, and hiding each value would cost instructions in loops. For the same reason,
+// loops around a loop with an atomic operation are ignored.
 func (x *fn) hideVars() {
 	yields := map[*ir.Loop]bool{}
 	calls := false

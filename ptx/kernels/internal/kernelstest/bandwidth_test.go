@@ -207,7 +207,7 @@ func TestBandwidthOfOperationsOnRows(t *testing.T) {
 		for name, speed := range speeds {
 			for odd, even := range oddRows {
 				if even := speeds[strings.Replace(name, odd, even, 1)]; strings.Contains(name, odd) && speed < barOfOdd*even {
-					t.Errorf("%s: %.1f %% of the bandwidth with %s, want %.0f %%", name, 100*speed/even, oddRows[odd], 100*barOfOdd)
+					t.Errorf("%s: %.1f %% of the bandwidth of rows %s, want %.0f %%", name, 100*speed/even, strings.TrimSpace(oddRows[odd]), 100*barOfOdd)
 				}
 			}
 		}

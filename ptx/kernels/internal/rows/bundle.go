@@ -2,10 +2,9 @@ package rows
 
 import "github.com/purecuda/cuda/ptx/gpu"
 
-// bundled is a row of a bundle: up to 32 rows that follow each other without gaps. A warp copies a bundle to
-// shared memory, each of its lanes, or each two of them, compute one row there, and the warp copies the results to the
-// destination.
-// Almost all accesses to global memory are then packs, although few rows begin at a multiple of 16 bytes.
+// bundled is a row of a bundle: up to 32 rows that follow each other without gaps. A warp copies a bundle to shared
+// memory. One or two of its lanes compute each row there. Then the warp copies the results to the destination. Almost all
+// accesses to global memory are packs, although few rows begin at a multiple of 16 bytes.
 //
 // A row of a bundle has packs of 8 bytes, which begin at multiples of 4 bytes. Rows of whole packs of 16 bytes have
 // those. They are exchanged within each 128 bytes, so that packs of a column are in different banks.
