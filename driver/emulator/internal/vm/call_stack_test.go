@@ -468,3 +468,34 @@ func TestAsynchronousCopies(t *testing.T) {
 		}
 	}
 }
+
+// A copy reads only the bytes of the source size, so the rest may be outside of the allocation.
+func TestAsynchronousCopiesOfPartsOfAPack(t *testing.T) {
+	m := load(t, `.visible .entry k(.param .u64 in, .param .u64 out, .param .u32 size)
+{
+	.reg .b32 %r<6>; .reg .b64 %rd<3>;
+	.shared .align 16 .b8 buf[16];
+	ld.param.u64 %rd1, [in];
+	ld.param.u64 %rd2, [out];
+	ld.param.u32 %r0, [size];
+	mov.u32 %r1, buf;
+	cp.async.cg.shared.global [%r1], [%rd1], 16, %r0;
+	cp.async.wait_all;
+	ld.shared.v4.u32 {%r2, %r3, %r4, %r5}, [%r1];
+	st.global.v4.u32 [%rd2], {%r2, %r3, %r4, %r5};
+	ret;
+}`)
+	in, out := upload(m, []uint16{1, 2, 3}), upload(m, make([]uint16, 8))
+	for size, want := range map[uint32][]uint16{6: {1, 2, 3, 0, 0, 0, 0, 0}, 3: {1, 2, 0, 0, 0, 0, 0, 0}, 0: make([]uint16, 8)} {
+		m.mustLaunch("k", 1, in, out, size)
+		if got := download[uint16](m, out, 8); !slices.Equal(got, want) {
+			t.Errorf("%d bytes: %v, want %v", size, got, want)
+		}
+	}
+	if f := faultOf(t, m.launch("k", 1, in, out, uint32(7))); f.Kind != vm.FaultIllegal {
+		t.Errorf("7 bytes: fault is %v", f)
+	}
+	if f := faultOf(t, m.launch("k", 1, in+4, out, uint32(2))); f.Kind != vm.FaultMisaligned {
+		t.Errorf("misaligned: fault is %v", f)
+	}
+}

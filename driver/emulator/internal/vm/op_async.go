@@ -109,7 +109,7 @@ func (w *warp) asyncCopy(in *inst, m uint32, wideDst bool, size int) {
 		}
 		var s []byte
 		if k > 0 {
-			s = unsafe.Slice((*byte)(w.pointer(from, src, b[i]+from.imm, i)), size)[:k]
+			s = unsafe.Slice((*byte)(w.source(from, src, b[i]+from.imm, i, k)), k)
 		}
 		if shadow := w.cta.shadow; shadow != nil {
 			w.later(lateAsync, i, shadow.open(w, d))
@@ -120,6 +120,18 @@ func (w *warp) asyncCopy(in *inst, m uint32, wideDst bool, size int) {
 			clear(d[copy(d, s):])
 		}
 	}
+}
+
+// source returns the place of the first n bytes at address p of lane i. The bytes after them, up to the size of the
+// access, may be outside of the memory. The whole access must be aligned.
+func (w *warp) source(from *inst, e *access, p uint64, i, n int) unsafe.Pointer {
+	if n == int(from.size()) || p&(from.size()-1) != 0 {
+		return w.pointer(from, e, p, i)
+	}
+	one := *from
+	one.aux &= 1<<accLog - 1
+	w.reach(&one, &access{}, p+uint64(n-1), i)
+	return w.reach(&one, &access{}, p, i)
 }
 
 // cp.async.bulk and cp.reduce.async.bulk without tensor maps. As with cp.async, the copy and its
