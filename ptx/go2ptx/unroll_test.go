@@ -54,8 +54,8 @@ func TestUnrolledLoops(t *testing.T) {
 func TestLoopsThatRemain(t *testing.T) {
 	for body, want := range map[string]struct{ stores, checks int }{
 		"for i := range 129 { x[i] = 1 }":                                                       {5, 0}, // 129 is divisible by 3 and 43
-		"for i := range 130 { x[i] = 1 }":                                                       {26, 0},
-		"for i := range 1024 { x[i] = 1 }":                                                      {32, 0},
+		"for i := range 130 { x[i] = 1 }":                                                       {13, 0},
+		"for i := range 1024 { x[i] = 1 }":                                                      {16, 0},
 		"for i := t.ThreadX(); i < 1024; i += 256 { x[i] = 1 }":                                 {4, 0},
 		"for i := t.ThreadX(); i < 1024; i += t.BlockDimX() { x[i] = 1 }":                       {4, 0},
 		"for i := t.ThreadX(); i < 1000; i += 10 { x[i] = 1 }":                                  {5, 0},

@@ -11,15 +11,17 @@ func arithKernel[T Number]() (kernel kernelName, of uint32) {
 	class := ""
 	switch typeOf[T]() {
 	case typeI32:
-		class = "w32"
+		class = "b32"
 	case typeU32:
-		class, of = "w32", arith.Unsigned
+		class, of = "b32", arith.Unsigned
+	case typeF32:
+		class, of = "b32", arith.Float
 	case typeI64:
-		class = "w64"
+		class = "b64"
 	case typeU64:
-		class, of = "w64", arith.Unsigned
+		class, of = "b64", arith.Unsigned
 	case typeF64:
-		class = "f64"
+		class, of = "b64", arith.Float
 	default:
 		var kind elements.Kind
 		class, kind = floatClass[T]()

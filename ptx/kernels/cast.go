@@ -58,12 +58,5 @@ func castOf[D, S Element]() conversion {
 	if d == s || !isFloat[S]() && !isFloat[D]() && sizeOf[S]() == sizeOf[D]() {
 		return conversion{kernel: kernelName{"copy"}, each: pack(sizeOf[D]()), copies: true, to: uint32(bits.TrailingZeros(uint(sizeOf[D]())))}
 	}
-	class := "int"
-	switch s {
-	case typeF16, typeBF16, typeF32:
-		class = "f32"
-	case typeF64:
-		class = "f64"
-	}
-	return conversion{kernel: kernelName{"from_", class}, each: 4, to: kindOf[d], from: kindOf[s]}
+	return conversion{kernel: kernelName{"cast"}, each: 4, to: kindOf[d], from: kindOf[s]}
 }

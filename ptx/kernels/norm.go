@@ -3,6 +3,7 @@ package kernels
 import (
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/ptx/kernels/internal/norm"
+	"github.com/purecuda/cuda/ptx/kernels/internal/rows"
 )
 
 // RMSNorm returns the operation that sets each row of dst to src / sqrt(mean(src²) + eps) · weight,
@@ -14,16 +15,14 @@ import (
 //
 // Rows are read once or twice as with [Softmax]. They are written in packs only if the packs of weight are
 // aligned, too, as if both begin at multiples of 16 bytes. Arguments: 0 dst, 1 src, 2 weight, 3
-// rows, 4 columns, 5 pitch of dst, 6 pitch of src (all uint64), 7 eps (float32), 8 type of the elements (uint32). Do not
-// change argument 8, and do not increase argument 4.
+// nil, 4 rows, 5 columns, 6 pitch of dst, 7 pitch of src (all uint64), 8 eps (float32), 9 type of the elements and of
+// the norm (uint32). Do not change argument 9, and do not increase argument 5.
 func RMSNorm[T NetFloat](dst, src Matrix[T], weight driver.MemoryOf[T], eps float32, again ...*driver.Launch) (*driver.Launch, error) {
 	d, s, w := dst.operand("dst"), src.operand("src"), perColumn("weight", weight, src.Cols)
 	if err := normOperands(d, s, w); err != nil {
 		return nil, opError("RMS norm", err)
 	}
-	r := rowwise{norm.Module, kernelName{"rmsnorm"}, d, s, [2]operand{w}, normSm90, false, "", reused(again)}
-	l, err := r.prepare(out(&d.operand), in(&s.operand), optional(&w),
-		u64(uint64(d.rows)), u64(uint64(d.cols)), u64(uint64(d.pitch)), u64(uint64(s.pitch)), f32(eps), floatOf[T]())
+	l, err := normalize[T]("rmsnorm", d, s, w, operand{none: true}, eps, rows.RMS, again)
 	if err != nil {
 		return nil, opError("RMS norm", err)
 	}
@@ -41,21 +40,30 @@ func RMSNorm[T NetFloat](dst, src Matrix[T], weight driver.MemoryOf[T], eps floa
 //
 // Rows are read once or twice as with [Softmax]. They are written in packs only if the packs of weight and
 // bias are aligned, too, as if all begin at multiples of 16 bytes. Arguments: 0 dst, 1 src, 2 weight, 3
-// bias, 4 rows, 5 columns, 6 pitch of dst, 7 pitch of src (all uint64), 8 eps (float32), 9 type of the elements (uint32).
-// Do not change argument 9, and do not increase argument 5.
+// bias, 4 rows, 5 columns, 6 pitch of dst, 7 pitch of src (all uint64), 8 eps (float32), 9 type of the elements and of the norm
+// (uint32). Do not change argument 9, and do not increase argument 5.
 func LayerNorm[T NetFloat](dst, src Matrix[T], weight, bias driver.MemoryOf[T], eps float32, again ...*driver.Launch) (*driver.Launch, error) {
 	d, s := dst.operand("dst"), src.operand("src")
 	w, b := perColumn("weight", weight, src.Cols), perColumn("bias", bias, src.Cols)
 	if err := normOperands(d, s, w, b); err != nil {
 		return nil, opError("layer norm", err)
 	}
-	r := rowwise{norm.Module, kernelName{"layernorm"}, d, s, [2]operand{w, b}, normSm90, true, "", reused(again)}
-	l, err := r.prepare(out(&d.operand), in(&s.operand), optional(&w), optional(&b),
-		u64(uint64(d.rows)), u64(uint64(d.cols)), u64(uint64(d.pitch)), u64(uint64(s.pitch)), f32(eps), floatOf[T]())
+	l, err := normalize[T]("layernorm", d, s, w, b, eps, 0, again)
 	if err != nil {
 		return nil, opError("layer norm", err)
 	}
 	return l, nil
+}
+
+// normalize creates a norm of a kind.
+func normalize[T NetFloat](name string, d, s box, w, b operand, eps float32, kind rows.Half, again []*driver.Launch) (*driver.Launch, error) {
+	r := rowwise{norm.Module, kernelName{name}, d, s, !w.none || !b.none, normSm90, "norm", "", reused(again)}
+	l, err := r.prepare(out(&d.operand), in(&s.operand), optional(&w), optional(&b),
+		u64(uint64(d.rows)), u64(uint64(d.cols)), u64(uint64(d.pitch)), u64(uint64(s.pitch)), f32(eps), u32(uint32(floatKind[T]()|kind)))
+	if err == nil {
+		l.Kernel().SetLabel(norm.Label)
+	}
+	return l, err
 }
 
 // normOperands checks the operands of a norm. It rejects a weight or bias that overlaps

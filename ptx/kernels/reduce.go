@@ -60,7 +60,7 @@ func SumRows[S Accumulator, T Element](dst driver.MemoryOf[S], src Matrix[T], wo
 	if sizeOf[S]() == 4 {
 		name = kernelName{"sum_f32"}
 	}
-	r := reduction{sum.Module, "sum", name, results(dst), src.operand("src"), work, ahead, reused(again)}
+	r := reduction{sum.Module, "sum", name, results(dst), src.operand("src"), work, ahead, false, reused(again)}
 	return r.prepare(u32(of))
 }
 
@@ -103,7 +103,7 @@ func Max[T Ordered](dst, src driver.MemoryOf[T], work *Workspace, again ...*driv
 
 // MaxRows is like Max, but works on each row of a matrix. dst must have one element per row.
 func MaxRows[T Ordered](dst driver.MemoryOf[T], src Matrix[T], work *Workspace, again ...*driver.Launch) (*driver.Launch, error) {
-	r := reduction{extreme.Module, "max", orderedName[T]("extreme_"), results(dst), src.operand("src"), work, ahead, reused(again)}
+	r := reduction{extreme.Module, "max", orderedName[T]("extreme_"), results(dst), src.operand("src"), work, ahead, true, reused(again)}
 	return r.prepare(halfOf[T](), orderOfElements[T](0))
 }
 
@@ -115,7 +115,7 @@ func Min[T Ordered](dst, src driver.MemoryOf[T], work *Workspace, again ...*driv
 
 // MinRows is like Min, but works on each row of a matrix. dst must have one element per row.
 func MinRows[T Ordered](dst driver.MemoryOf[T], src Matrix[T], work *Workspace, again ...*driver.Launch) (*driver.Launch, error) {
-	r := reduction{extreme.Module, "min", orderedName[T]("extreme_"), results(dst), src.operand("src"), work, ahead, reused(again)}
+	r := reduction{extreme.Module, "min", orderedName[T]("extreme_"), results(dst), src.operand("src"), work, ahead, true, reused(again)}
 	return r.prepare(halfOf[T](), orderOfElements[T](rows.OfSmallest))
 }
 
@@ -131,7 +131,7 @@ func Argmax[T Ordered](dst driver.MemoryOf[int64], src driver.MemoryOf[T], work 
 // ArgmaxRows is like Argmax, but works on each row of a matrix. dst must have one element
 // per row. Each index is a column number.
 func ArgmaxRows[T Ordered](dst driver.MemoryOf[int64], src Matrix[T], work *Workspace, again ...*driver.Launch) (*driver.Launch, error) {
-	r := reduction{extreme.Module, "argmax", orderedName[T]("extreme_"), results(dst), src.operand("src"), work, 2 * ahead, reused(again)}
+	r := reduction{extreme.Module, "argmax", orderedName[T]("extreme_"), results(dst), src.operand("src"), work, 2 * ahead, true, reused(again)}
 	return r.prepare(halfOf[T](), orderOfElements[T](rows.OfIndex))
 }
 
@@ -162,6 +162,7 @@ type reduction struct {
 	dst, src box
 	work     *Workspace
 	atOnce   uint64 // number of packs that each thread processes at least
+	limited  bool   // whether long rows need fewer threads than the registers allow
 	again    *driver.Launch
 }
 
@@ -176,14 +177,17 @@ func (r *reduction) prepare(more ...arg) (*driver.Launch, error) {
 		return nil, opError(r.op, err)
 	}
 	c, each := r.dst.mem.Context(), ahead*pack(r.src.size)
-	n, err := multiprocessors(c)
+	d, err := deviceOf(c)
 	if err != nil {
 		return nil, opError(r.op, err)
 	}
-	threads, parts := r.divide(n, each)
+	threads, parts := r.divide(d.multiprocessors, each)
 	cfg := deal(uint64(r.src.rows)*parts, threads)
 	if threads <= warp {
-		cfg = inTurns(cfg, n*turnsOf)
+		cfg = inTurns(cfg, d.multiprocessors*turnsOf)
+	}
+	if r.limited && parts == 1 && r.src.cols*int(r.src.size) >= longExtremes {
+		cfg.SharedMem = d.sharedOfFewer(cfg.Block.X * cfg.Block.Y)
 	}
 	work := r.work.operand()
 	if work.err != nil {
@@ -198,12 +202,30 @@ func (r *reduction) prepare(more ...arg) (*driver.Launch, error) {
 		out(&r.dst.operand), in(&r.src.operand), u64(uint64(r.src.rows)), u64(uint64(r.src.cols)), u64(uint64(r.src.pitch)),
 		u32(uint32(parts)), shared,
 	}
-	n = 7 + uint64(copy(args[7:], more))
+	n := 7 + copy(args[7:], more)
 	l, err := m.prepare(&cfg, args[:n]...)
 	if err != nil {
 		return nil, opError(r.op, err)
 	}
 	return l, nil
+}
+
+// Devices of sm_90 read rows of longExtremes bytes and more in a better order if at most fewerThreads threads of a
+// multiprocessor are resident. For shorter rows, more threads are faster.
+const (
+	longExtremes = 256
+	fewerThreads = 1024
+)
+
+// sharedOfFewer returns the bytes of unused shared memory with which a multiprocessor has no more than fewerThreads threads
+// in blocks of a number of threads. Blocks of 512 threads need none, because registers limit them.
+func (d *device) sharedOfFewer(threads uint32) uint32 {
+	if d.major < 9 || threads >= fewerThreads/2 {
+		return 0
+	}
+	const reserved, unit = 1024, 256 // for each block, and the granularity
+	all := uint32(d.sharedMemory) + reserved
+	return (all/(fewerThreads/threads+1)/unit+1)*unit - reserved
 }
 
 // check returns an error in these cases: an operand is invalid, dst does not have one element for

@@ -70,7 +70,7 @@ func RopeFrequencies(pairs int, base float64) []float32 {
 //
 // Arguments: 0 dst, 1 src, 2 positions, 3 frequencies, 4 tokens (uint64), 5 heads, 6 dim, 7 pairs
 // (uint32), 8 token pitch of dst, 9 head pitch of dst, 10 token pitch of src, 11 head pitch of src
-// (uint64), 12 pairing, 13 type of 16-bit elements (uint32). Do not change argument 13. It
+// (uint64), 12 pairing, 13 type of the elements (uint32). Do not change argument 13. It
 // reads src, positions and frequencies, and writes dst.
 func Rope[T NetFloat](dst, src Heads[T], positions driver.MemoryOf[int32], frequencies driver.MemoryOf[float32], pairing Pairing, again ...*driver.Launch) (*driver.Launch, error) {
 	d, s := dst.operand("dst"), src.operand("src")
@@ -80,11 +80,11 @@ func Rope[T NetFloat](dst, src Heads[T], positions driver.MemoryOf[int32], frequ
 	}
 	const together = 4 // number of heads per thread, as in rope.go
 	busy := uint64(d.layers) * uint64((d.rows+together-1)/together) * max(f.n, 1)
-	m := maker{rope.Module, d.mem.Context(), kernelName{"rope_", floatName[T]()}, reused(again)}
+	m := maker{rope.Module, d.mem.Context(), kernelName{"rope"}, reused(again)}
 	l, err := m.elementwise(busy, 1,
 		out(&d.operand), in(&s.operand), in(&p), in(&f),
 		u64(uint64(d.layers)), u32(uint32(d.rows)), u32(uint32(d.cols)), u32(uint32(f.n)),
-		u64(uint64(d.layer)), u64(uint64(d.pitch)), u64(uint64(s.layer)), u64(uint64(s.pitch)), u32(uint32(pairing)), halfOf[T]())
+		u64(uint64(d.layer)), u64(uint64(d.pitch)), u64(uint64(s.layer)), u64(uint64(s.pitch)), u32(uint32(pairing)), u32(uint32(floatKind[T]())))
 	if err != nil {
 		return nil, opError("rope", err)
 	}

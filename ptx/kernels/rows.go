@@ -95,16 +95,16 @@ const mostColumns = 1 << 32
 // Therefore longEach is only just large enough to keep the device busy.
 const longEach = 2
 
-// rowwise is an operation that computes each row of dst from the same row of src. If the shared
-// memory has room for a row, the row is read only once.
+// rowwise is an operation that computes each row of dst from the same row of src. On devices with clusters, a row is
+// read only once if the shared memory has room for it.
 type rowwise struct {
 	source   source
 	kernel   kernelName
 	dst, src box
-	columns  [2]operand // operands that have one element per column, if present
-	newer    *newer     // variants that use clusters
-	onlyOdd  bool       // whether only rows that are not whole packs are computed in bundles
-	typed    string     // part of the names of variants for one type, or empty
+	columns  bool   // whether there are operands with one element per column
+	newer    *newer // variants that use clusters
+	common   string // part of the names of variants for old devices and for short rows
+	typed    string // part of the names of variants for one type, or empty
 	again    *driver.Launch
 }
 
@@ -122,8 +122,11 @@ func (r *rowwise) prepare(args ...arg) (*driver.Launch, error) {
 		return nil, err
 	}
 	m := maker{s, c, kernel, r.again}
+	if kernel == r.kernel {
+		m.kernel[0] = r.common
+	}
 	if kernel != r.kernel && r.suitsBundles(d) {
-		m.kernel[1] = "_short"
+		m.kernel[0], m.kernel[1] = r.common, "_short"
 		cfg := r.bundles()
 		return m.prepare(&cfg, args...)
 	}
@@ -143,7 +146,9 @@ func (r *rowwise) prepare(args ...arg) (*driver.Launch, error) {
 	}
 	cfg := deal(rows, threads)
 	cfg = inTurns(cfg, d.multiprocessors*threadsOfTurns/uint64(cfg.Block.X*cfg.Block.Y))
-	cfg.SharedMem = uint32(r.slots(d, cols, threads) * uint64(cfg.Block.X*cfg.Block.Y) * packBytes)
+	if kernel != r.kernel { // on old devices, threads read rows from memory and the cache
+		cfg.SharedMem = uint32(r.slots(d, cols, threads) * uint64(cfg.Block.X*cfg.Block.Y) * packBytes)
+	}
 	return m.prepare(&cfg, args...)
 }
 
@@ -162,7 +167,7 @@ func (r *rowwise) suitsBundles(d *device) bool {
 	row, most := uint64(r.dst.cols)*uint64(r.dst.size), uint64(mostBundled)
 	if row%16 == 0 {
 		most = mostBundledPacks
-		if r.dst.size > 2 || r.dst.addr%16 != 0 || r.onlyOdd {
+		if r.dst.size > 2 || r.dst.addr%16 != 0 {
 			return false
 		}
 	}
@@ -176,11 +181,14 @@ func (r *rowwise) bundles() driver.LaunchConfig {
 	if row > mostBundled/2 {
 		lanes = 2
 	}
-	each := bundleWarps * warp / lanes
+	each, shared := bundleWarps*warp/lanes, uint32(bundleWarps*rows.BundleSize(row, uint64(lanes)))
+	if r.columns {
+		shared += uint32(rows.OperandsSize(uint64(r.dst.cols)))
+	}
 	return driver.LaunchConfig{
 		Grid:      driver.D1(min((r.dst.rows+each-1)/each, mostBlocks)),
 		Block:     driver.D2(lanes, each),
-		SharedMem: uint32(bundleWarps * rows.BundleSize(row, uint64(lanes))),
+		SharedMem: shared,
 	}
 }
 

@@ -18,13 +18,12 @@ type NetFloat interface {
 // may be src.
 //
 // The relative error of an element before rounding to T is at most 1e-6 + 6e-8·|scale*x - m|, or
-// 1e-6 + 1.5e-7·|scale*x - m| for the 16-bit types. Results below 2e-38 may be 0. A row that
+// 1e-6 + 1.5e-7·|scale*x - m| for the 16-bit types, if |scale| is below 2e38. Results below 2e-38 may be 0. A row that
 // contains NaN or +Inf, or only -Inf, becomes a row of NaNs. In other rows, an element of -Inf
 // becomes 0.
 //
-// Rows are read once if the shared memory of a block can hold them, which is at least 10,240 elements
-// of float32. From compute capability 9.0 on, which has clusters of blocks, the limit is about 460,000
-// elements, or 920,000 elements of 16 bits. Other rows are read twice. If each row of dst has the same
+// From compute capability 9.0 on, which has clusters of blocks, rows of up to about 460,000 elements, or 920,000
+// elements of 16 bits, are read once. Other rows are read twice. If each row of dst has the same
 // alignment as that of src, modulo 16 bytes, rows of any length are read and written in packs of 16
 // bytes. From compute capability 9.0 on, a warp copies up to 32 short rows together if they have no gaps. Rows have
 // fewer than 2^32 elements.
@@ -37,9 +36,9 @@ func Softmax[T NetFloat](dst, src Matrix[T], scale float32, again ...*driver.Lau
 	if err := sameRows(d, s); err != nil {
 		return nil, opError("softmax", err)
 	}
-	r := rowwise{softmax.Module, kernelName{"softmax"}, d, s, [2]operand{}, softmaxSm90, false, floatName[T](), reused(again)}
+	r := rowwise{softmax.Module, kernelName{"softmax"}, d, s, false, softmaxSm90, "softmax", floatName[T](), reused(again)}
 	l, err := r.prepare(out(&d.operand), in(&s.operand),
-		u64(uint64(d.rows)), u64(uint64(d.cols)), u64(uint64(d.pitch)), u64(uint64(s.pitch)), f32(scale), floatOf[T]())
+		u64(uint64(d.rows)), u64(uint64(d.cols)), u64(uint64(d.pitch)), u64(uint64(s.pitch)), f32(scale), u32(uint32(floatKind[T]())))
 	if err != nil {
 		return nil, opError("softmax", err)
 	}
@@ -68,16 +67,16 @@ func floatName[T Element]() string {
 
 // halfOf returns the argument that names the type of 16-bit elements, which other kernels ignore.
 func halfOf[T Element]() arg {
-	if typeOf[T]() == typeBF16 {
-		return u32(uint32(rows.BF16))
-	}
-	return u32(uint32(rows.F16))
+	return u32(uint32(floatKind[T]() &^ rows.F32))
 }
 
-// floatOf returns the argument that names the type of elements of up to 32 bits.
-func floatOf[T Element]() arg {
-	if sizeOf[T]() == 4 {
-		return u32(uint32(rows.F32))
+// floatKind returns the number of the type of elements of up to 32 bits.
+func floatKind[T Element]() rows.Half {
+	switch {
+	case sizeOf[T]() == 4:
+		return rows.F32
+	case typeOf[T]() == typeBF16:
+		return rows.BF16
 	}
-	return halfOf[T]()
+	return rows.F16
 }

@@ -150,11 +150,14 @@ func (s *sorting) launches(work *Workspace) error {
 	if err := s.ops.launch(radixSource, c, kernelName{"sort_count_", size}, &cfg, inOut(&head), in(&s.src), u64(s.src.n), negative, all); err != nil {
 		return err
 	}
-	kernel := kernelName{"sort_", size}
-	if s.pairs && s.dst.size == 4 {
+	kernel, shared := kernelName{"sort_", size}, uint32(radix.Shared)
+	switch {
+	case s.dst.size == 4 && s.pairs:
 		kernel[1], kernel[2] = "pairs_", size
+	case s.dst.size == 4:
+		shared = radix.SharedKeys32
 	}
-	cfg = driver.LaunchConfig{Grid: driver.D1(int(sizes.tiles)), Block: driver.D1(radix.Threads)}
+	cfg = driver.LaunchConfig{Grid: driver.D1(int(sizes.tiles)), Block: driver.D1(radix.Threads), SharedMem: shared}
 	var valueSize uint32
 	if s.pairs {
 		valueSize = uint32(s.values[0].size)

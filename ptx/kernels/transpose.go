@@ -19,11 +19,7 @@ func Transpose[T Element](dst, src driver.MemoryOf[T], batches, rows, columns in
 	}
 	b, r, c, side := uint64(batches), uint64(rows), uint64(columns), uint64(tiles.TileSide(int(d.size)))
 	n := b * ((r + side - 1) / side) * ((c + side - 1) / side)
-	kernel := kernelName{"transpose"}
-	if d.size == 8 {
-		kernel[1] = "_b64"
-	}
-	m := maker{transpose.Module, d.mem.Context(), kernel, reused(again)}
+	m := maker{transpose.Module, d.mem.Context(), kernelName{"transpose"}, reused(again)}
 	l, err := m.elementwise(n*threads, 1, out(&d), in(&s), u64(b), u64(r), u64(c), u32(uint32(d.size)))
 	if err != nil {
 		return nil, opError("transpose", err)

@@ -2,6 +2,7 @@ package kernels
 
 import (
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/ptx/kernels/internal/library"
 	functions "github.com/purecuda/cuda/ptx/kernels/internal/unary"
 )
 
@@ -95,7 +96,11 @@ func unary[T Float](name string, f uint32, again []*driver.Launch, dst, src driv
 		return nil, opError(name, err)
 	}
 	class, kind := floatClass[T]()
-	m := maker{functions.Module, d.mem.Context(), kernelName{"unary_", class}, reused(again)}
+	of := functions.Module
+	if class == "f64" {
+		of = library.Module
+	}
+	m := maker{of, d.mem.Context(), kernelName{"unary_", class}, reused(again)}
 	l, err := m.elementwise(d.n, pack(d.size), out(&d), u64(d.n), in(&s), u32(f|functions.Of(kind)))
 	if err != nil {
 		return nil, opError(name, err)

@@ -45,6 +45,7 @@ type again struct {
 	loop   *ir.Loop
 	copies map[*ir.Value]*ir.Value
 	zero   build.Reg
+	zero32 build.Reg
 	n      int
 }
 
@@ -138,7 +139,9 @@ func (a *again) plusZero(c, v *ir.Value) {
 		a.op("add.s64", a.reg(c), a.reg(v), a.zero)
 		return
 	}
-	low := a.temp(ir.I32)
-	a.op("cvt.u32.u64", low, a.zero)
-	a.op("add.s32", a.reg(c), a.reg(v), low)
+	if !a.zero32.IsValid() {
+		a.zero32 = a.temp(ir.I32)
+		a.op("cvt.u32.u64", a.zero32, a.zero)
+	}
+	a.op("add.s32", a.reg(c), a.reg(v), a.zero32)
 }

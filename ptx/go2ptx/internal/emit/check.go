@@ -1,6 +1,8 @@
 package emit
 
 import (
+	"slices"
+
 	"github.com/purecuda/cuda/ptx/build"
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
 )
@@ -38,6 +40,22 @@ func (x *fn) flush() {
 	x.fails = append(x.fails, f)
 	x.loc(f.checks[0].Pos)
 	x.branch(f.checks, false, f.label)
+}
+
+// failing removes the blocks that begin with a check that fails from the order, and returns these checks. Branches to
+// such a block lead to the failure path.
+func (x *fn) failing(order []*ir.Block) (rest []*ir.Block, failing []*ir.Value) {
+	for i, b := range order {
+		k := slices.IndexFunc(b.Values, func(v *ir.Value) bool { return v.Op != ir.OpPhi && x.kept(v) })
+		if i > 0 && k >= 0 && b.Values[k].Op == ir.OpCheck {
+			if cond, not := strip(b.Values[k].Args[0]); cond.Op == ir.OpConst && (cond.Aux != 0) == not {
+				failing = append(failing, b.Values[k])
+				continue
+			}
+		}
+		rest = append(rest, b)
+	}
+	return rest, failing
 }
 
 // branch emits a branch that is taken if all of several checks hold, or if one of them fails.

@@ -49,9 +49,7 @@ func Emit(m *ir.Module, o Options) *build.Module {
 		x.funcParams()
 		e.funcs[f] = x.b
 	}
-	var all []*fn
 	for _, f := range m.Funcs {
-		all = append(all, e.declare(f))
 		for _, b := range f.Blocks {
 			for _, v := range b.Values {
 				if v.Op == ir.OpCall {
@@ -60,10 +58,37 @@ func Emit(m *ir.Module, o Options) *build.Module {
 			}
 		}
 	}
+	var all []*fn
+	for _, f := range e.calleesFirst(m.Funcs) {
+		all = append(all, e.declare(f))
+	}
 	for _, f := range all {
 		f.emit()
 	}
 	return e.out
+}
+
+// calleesFirst returns the functions in an order in which few of them need a declaration before their definition:
+// only those that call each other.
+func (e *module) calleesFirst(list []*ir.Func) (all []*ir.Func) {
+	seen := map[*ir.Func]bool{}
+	var visit func(f *ir.Func)
+	visit = func(f *ir.Func) {
+		if seen[f] {
+			return
+		}
+		seen[f] = true
+		for _, c := range e.callees[f] {
+			if slices.Contains(list, c) {
+				visit(c)
+			}
+		}
+		all = append(all, f)
+	}
+	for _, f := range list {
+		visit(f)
+	}
+	return all
 }
 
 type module struct {

@@ -64,8 +64,7 @@ func TestPhis(t *testing.T) {
 		[]uint64{0, 1, 2, 1, 1, 2, 3, 0, 2, 3, 1, 1, 7, 2, 3, 0})
 }
 
-// The calls pass and return all types, return several results, and recurse. One function is called
-// before its definition.
+// The calls pass and return all types, return several results, and recurse.
 func TestCalls(t *testing.T) {
 	m := &ir.Module{}
 	b, p := perThread(m, 4)
@@ -101,7 +100,7 @@ func TestCalls(t *testing.T) {
 }
 
 // Ptxas crashes on some direct calls within a cycle of calls, and of functions that lead to a cycle, so these
-// calls are indirect. All others are direct.
+// calls are indirect. All others are direct. Only a function in a cycle is declared before its definition.
 func TestCallsThatReachACycleAreIndirect(t *testing.T) {
 	m := &ir.Module{}
 	var fs []*irtest.Builder
@@ -135,7 +134,8 @@ func TestCallsThatReachACycleAreIndirect(t *testing.T) {
 	b.B.Ret()
 	expect(t, m, 2, []uint64{3, 0, 6, 0}, []uint64{11<<32 | 3, 0, 10<<32 | 6, 0})
 	src := text(t, m, emit.Options{})
-	for want, n := range map[string]int{"call (ret), inner,": 2, "call (ret), plain,": 1, "call (ret), even,": 1, "call (ret), ": 7, ".callprototype": 3} {
+	for want, n := range map[string]int{"call (ret), inner,": 2, "call (ret), plain,": 1, "call (ret), even,": 1, "call (ret), ": 7, ".callprototype": 3,
+		") inner(": 1, ") plain(": 1, ") outer(": 1, ") even(": 2, ") odd(": 1} {
 		if got := strings.Count(string(src), want); got != n {
 			t.Errorf("%q %d times, not %d:\n%s", want, got, n, src)
 		}
@@ -333,6 +333,40 @@ func TestCheck(t *testing.T) {
 	b.F.Options.Trap = true
 	if src := string(text(t, m, emit.Options{})); !strings.Contains(src, "trap;") || strings.Contains(src, "__purecuda") {
 		t.Error(src)
+	}
+}
+
+// A branch to a block that only fails leads to the failure path. One that stores first does not.
+func TestBlocksThatOnlyFail(t *testing.T) {
+	for _, stores := range []bool{false, true} {
+		m := &ir.Module{Files: []string{"a/heat.go"}}
+		b, p := perThread(m, 1)
+		i := b.Load(ir.M64, p, 0)
+		fails, to := b.Block(), b.Block()
+		fails.Cold = true
+		b.B.If(b.Cmp(ir.SGt, i, b.I64(5)), fails, to)
+		b.Set(fails)
+		if stores {
+			b.Store(ir.M64, p, 0, b.I64(7))
+		}
+		b.Check("panic", b.Bool(false), i)
+		b.B.Exit()
+		b.Set(to)
+		b.Store(ir.M64, p, 0, b.I64(1))
+		b.B.Ret()
+		src := text(t, m, emit.Options{})
+		if n, labels := strings.Count(string(src), "bra "), strings.Count(string(src), ":\n"); (n == 1 && labels == 1) == stores {
+			t.Errorf("stores %t: %d branches, %d labels:\n%s", stores, n, labels, src)
+		}
+		gputest.Each(t, func(t *testing.T, c *driver.Context) {
+			for _, value := range []uint64{5, 6} {
+				_, err := launch(c, src, 2, []uint64{0, value})
+				var fault *driver.KernelFault
+				if failed := errors.As(err, &fault) && fault.Kind == "panic" && fault.Thread[0] == 1; failed != (value > 5) || failed && fault.Values[0] != 6 {
+					t.Errorf("stores %t: %d leads to %v\n%s", stores, value, err, src)
+				}
+			}
+		})
 	}
 }
 

@@ -8,8 +8,7 @@ import (
 )
 
 // folded is an instruction that does the work of a value and of some of its operands, which then need no
-// registers. There is none for 64-bit addresses, although PTX has mad.wide: ptxas finds common parts of
-// addresses only in sums and products.
+// registers.
 type folded struct {
 	name string
 	args []*ir.Value
@@ -120,8 +119,21 @@ func (x *fn) multiplyAdd(v, product, plus *ir.Value) (f folded, ok bool) {
 		}
 	case ir.OpZExt32:
 		return folded{"mad.wide.u32", []*ir.Value{x.held(factor[0]), x.f.Const(ir.TI32, 1), plus}}, true
+	case ir.OpMulWideS, ir.OpMulWideU:
+		if x.ownIndex(v, x.held(factor[0])) {
+			return folded{wideSums[product.Op], []*ir.Value{x.held(factor[0]), x.held(factor[1]), plus}}, true
+		}
 	}
 	return f, false
+}
+
+var wideSums = map[ir.Op]string{ir.OpMulWideS: "mad.wide.s32", ir.OpMulWideU: "mad.wide.u32"}
+
+// ownIndex reports whether an address is in shared memory and has an index that no other product has. Its product and
+// sum are then one instruction. Ptxas finds common parts of other addresses only in sums and products, and compiles
+// mad.wide to more instructions for global memory and for an index with a mask.
+func (x *fn) ownIndex(address, index *ir.Value) bool {
+	return address.Type.Space == ir.Shared && address.Op == ir.OpPtrAdd && x.indices[index] == 1 && index.Op != ir.OpAnd
 }
 
 // once reports whether v is only used by the instruction by, and is in the same block.
@@ -151,12 +163,16 @@ func (x *fn) emitFolded(v *ir.Value, f folded) {
 	x.op(f.name, x.reg(v), x.reg(f.args[0]), x.operand(f.args[1]), x.operand(f.args[2]))
 }
 
-// countUses counts how often each value is used, and finds an instruction that uses it and the shifts that are
-// products.
+// countUses counts how often each value is used, and finds an instruction that uses it, the shifts that are products,
+// and the indices of addresses.
 func (x *fn) countUses(order []*ir.Block) {
+	x.indices = map[*ir.Value]int{}
 	x.uses, x.user, x.products = make([]int, x.f.NumValues()), make([]*ir.Value, x.f.NumValues()), map[*ir.Value]bool{}
 	for _, b := range order {
 		for _, v := range b.Values {
+			if v.Op == ir.OpMulWideS || v.Op == ir.OpMulWideU {
+				x.indices[x.held(v.Args[0])]++
+			}
 			if shift := x.rotated(v); shift != nil {
 				x.products[shift] = true
 			}
@@ -174,12 +190,15 @@ func (x *fn) countUses(order []*ir.Block) {
 	}
 }
 
+var opposite = [...]ir.Cond{ir.Eq: ir.Ne, ir.Ne: ir.Eq, ir.SLt: ir.SGe, ir.SLe: ir.SGt, ir.SGt: ir.SLe, ir.SGe: ir.SLt, ir.ULt: ir.UGe, ir.ULe: ir.UGt, ir.UGt: ir.ULe, ir.UGe: ir.ULt}
+
 // complement lets two opposite comparisons of a block share one instruction. Branches and selections can
 // use the negation of a predicate, so the comparison that others use stays.
 func (x *fn) complement(order []*ir.Block) {
 	type comparison struct {
 		a, b *ir.Value
-		c    int64 // instead of b, if that is a constant
+		c    int64   // instead of b, if that is a constant
+		kind ir.Cond // the first of the two conditions
 	}
 	plain := x.plainUses(order)
 	negations := map[*ir.Value]*ir.Value{}
@@ -187,10 +206,10 @@ func (x *fn) complement(order []*ir.Block) {
 		seen := map[comparison]*ir.Value{}
 		for i := 0; i < len(b.Values); i++ {
 			v := b.Values[i]
-			if v.Op != ir.OpICmp || ir.Cond(v.Aux) > ir.Ne || v.Args[0].Type == ir.TBool {
+			if v.Op != ir.OpICmp || v.Args[0].Type == ir.TBool {
 				continue
 			}
-			c := comparison{a: resolve(v.Args[0]), b: resolve(v.Args[1])}
+			c := comparison{a: resolve(v.Args[0]), b: resolve(v.Args[1]), kind: min(ir.Cond(v.Aux), opposite[v.Aux])}
 			if c.b.Op == ir.OpConst {
 				c.b, c.c = nil, c.b.Aux
 			}
@@ -199,6 +218,7 @@ func (x *fn) complement(order []*ir.Block) {
 			case w == nil:
 				seen[c] = v
 			case w.Aux == v.Aux || negations[w] != nil:
+			case c.kind > ir.Ne && c.a.Type != ir.TI32 && plain[v] && plain[w]: // Stencil3D would need 18 registers more
 			case !plain[v] || plain[w]:
 				v.Op, v.Aux, v.Args = ir.OpNot, 0, []*ir.Value{w}
 			default:

@@ -1,6 +1,7 @@
 package emit_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -74,6 +75,63 @@ func TestMultiplyAdd(t *testing.T) {
 	}
 }
 
+// The address of an element in shared memory is one instruction. In global memory, and if an index has a mask or two
+// addresses, it is two.
+func TestAddressesInSharedMemory(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		space  ir.Space
+		signed bool
+		masked bool
+		twice  bool
+		want   int
+	}{
+		{"unsigned", ir.Shared, false, false, false, 1},
+		{"signed", ir.Shared, true, false, false, 1},
+		{"global", ir.Global, false, false, false, 0},
+		{"masked", ir.Shared, false, true, false, 0},
+		{"twice", ir.Shared, false, false, true, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := &ir.Module{Vars: []*ir.Var{{Name: "tile", Space: c.space, Size: 256, Align: 16}}}
+			b, p := perThread(m, 4)
+			n := b.Load(ir.M32, p, 0)
+			if c.masked {
+				n = b.Op(ir.OpAnd, ir.TI32, n, b.I32(7))
+			}
+			at := func() *ir.Value {
+				tile := b.Op(ir.OpGlobal, ir.PtrTo(c.space))
+				tile.Var = m.Vars[0]
+				op := ir.OpMulWideU
+				if c.signed {
+					op = ir.OpMulWideS
+				}
+				start := b.Op(ir.OpPtrAdd, tile.Type, tile, b.Op(ir.OpMulWideU, ir.TI64, b.Load(ir.M32, p, 16), b.I32(4)))
+				return b.Op(ir.OpPtrAdd, tile.Type, start, b.Op(op, ir.TI64, n, b.I32(8)))
+			}
+			q := at()
+			b.Store(ir.M32, q, 0, b.Load(ir.M32, p, 4))
+			if c.twice {
+				q = at()
+			}
+			b.Store(ir.M32, p, 8, b.Load(ir.M32, q, 0))
+			tile := b.Op(ir.OpGlobal, ir.PtrTo(c.space))
+			tile.Var = m.Vars[0]
+			b.Store(ir.M32, p, 24, b.Load(ir.M32, tile, 104))
+			b.B.Ret()
+			in, where := uint64(0xfffffffd), uint64(32)
+			if !c.signed {
+				in, where = 3, 20
+			}
+			expect(t, m, 1, []uint64{5<<32 | in, 0, where, 0}, []uint64{5<<32 | in, 5, where, 5})
+			src := string(text(t, m, emit.Options{}))
+			if got := strings.Count(src, ", 8, %rd"); got != c.want {
+				t.Errorf("%d instructions for the product and the sum, want %d:\n%s", got, c.want, src)
+			}
+		})
+	}
+}
+
 // A block that compares for equality and for inequality compares once.
 func TestComplementsShareAComparison(t *testing.T) {
 	m := &ir.Module{}
@@ -87,6 +145,48 @@ func TestComplementsShareAComparison(t *testing.T) {
 	expect(t, m, 2, []uint64{7, 0, 0, 0, 0, 8, 0, 0, 0, 0}, []uint64{7, 1, 2, 1, 1, 8, 2, 1, 2, 2})
 	if n := strings.Count(string(text(t, m, emit.Options{})), "setp."); n != 3 {
 		t.Errorf("%d comparisons:\n%s", n, text(t, m, emit.Options{}))
+	}
+}
+
+// So does one that compares with < and >=, or with <= and >, signed or not.
+func TestOppositeOrdersShareAComparison(t *testing.T) {
+	for _, c := range [][2]ir.Cond{{ir.SLt, ir.SGe}, {ir.SGe, ir.SLt}, {ir.SLe, ir.SGt}, {ir.SGt, ir.SLe}, {ir.ULt, ir.UGe}, {ir.UGe, ir.ULt}, {ir.ULe, ir.UGt}, {ir.UGt, ir.ULe}} {
+		for _, k := range []ir.Type{ir.TI32, ir.TI64} {
+			for _, plain := range []bool{false, true} {
+				m := &ir.Module{}
+				b, p := perThread(m, 3)
+				x := b.Load(ir.M64, p, 0)
+				if k == ir.TI32 {
+					x = b.Load(ir.M32, p, 0)
+				}
+				one, other := b.Cmp(c[0], x, b.F.Const(k, 7)), b.Cmp(c[1], x, b.F.Const(k, 7))
+				if plain {
+					r := b.Cmp(ir.Eq, b.Load(ir.M32, p, 4), b.I32(0))
+					one, other = b.Op(ir.OpXor, ir.TBool, one, r), b.Op(ir.OpXor, ir.TBool, other, r)
+				}
+				b.Store(ir.M64, p, 8, b.Op(ir.OpSelect, ir.TI64, one, b.I64(1), b.I64(2)))
+				b.Store(ir.M64, p, 16, b.Op(ir.OpSelect, ir.TI64, other, b.I64(1), b.I64(2)))
+				b.B.Ret()
+				in := []uint64{6, 0, 0, 7, 0, 0, 8, 0, 0}
+				want := slices.Clone(in)
+				for i := 0; i < len(in); i += 3 {
+					n := in[i]
+					holds := map[ir.Cond]bool{ir.SLt: n < 7, ir.SLe: n <= 7, ir.SGt: n > 7, ir.SGe: n >= 7, ir.ULt: n < 7, ir.ULe: n <= 7, ir.UGt: n > 7, ir.UGe: n >= 7}
+					want[i+1], want[i+2] = 2, 1
+					if holds[c[0]] != plain {
+						want[i+1], want[i+2] = 1, 2
+					}
+				}
+				expect(t, m, 3, in, want)
+				most := 1
+				if plain {
+					most = map[ir.Type]int{ir.TI32: 2, ir.TI64: 3}[k] // with the one of r
+				}
+				if n := strings.Count(string(text(t, m, emit.Options{})), "setp."); n != most {
+					t.Errorf("%s and %s, plain %t: %d comparisons, want %d:\n%s", c[0], c[1], plain, n, most, text(t, m, emit.Options{}))
+				}
+			}
+		}
 	}
 }
 

@@ -22,6 +22,7 @@ type fn struct {
 	uses     []int              // indexed by value ID: how often the value is used
 	user     []*ir.Value        // indexed by value ID: an instruction that uses the value, or nil
 	groups   []*group           // indexed by value ID: values that share a register, or nil
+	indices  map[*ir.Value]int  // in how many products of 32-bit numbers to 64-bit ones a value is the first factor
 	products map[*ir.Value]bool // the shifts that are emitted as products
 	hidden   map[*ir.Var]bool   // shared variables whose addresses ptxas must not know
 	tuples   map[*ir.Value][]build.Reg
@@ -81,7 +82,13 @@ func (x *fn) emit() {
 	x.early(order, s)
 	order = slices.DeleteFunc(order, func(b *ir.Block) bool { return x.skipped[b.ID] != nil })
 	order = x.guard(order)
+	order, failing := x.failing(order)
 	x.name(order)
+	for _, v := range failing {
+		if l := x.labels[v.Block.ID]; l != (build.Label{}) {
+			x.fails = append(x.fails, failure{[]*ir.Value{v}, l})
+		}
+	}
 	for i, b := range order {
 		if l := x.labels[b.ID]; l != (build.Label{}) {
 			x.b.Place(l)

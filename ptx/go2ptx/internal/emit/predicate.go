@@ -13,6 +13,7 @@ const (
 	maxEarly   = 4 // copies for phis before a branch
 	maxOther   = 8 // instructions on the other side of that branch
 	maxGuarded = 1 // instructions with a predicate: with more, ptxas needs more registers, and one could overwrite the predicate of the next
+	maxStores  = 2 // stores with a predicate, if nothing else has one: they write no register
 	maxFree    = 3 // computations without a predicate, for the instruction with one
 )
 
@@ -90,7 +91,7 @@ func (x *fn) guard(order []*ir.Block) []*ir.Block {
 // must have a branch.
 func (x *fn) guardCost(b *ir.Block) int {
 	const never = maxGuarded + 1
-	n, free := 0, 0
+	n, free, stores := 0, 0, 0
 	for _, v := range b.Values {
 		if v.Op == ir.OpExtract || !x.kept(v) {
 			continue
@@ -100,7 +101,9 @@ func (x *fn) guardCost(b *ir.Block) int {
 			if v.Mem == ir.MBool {
 				return never
 			}
-			n++
+			if n++; v.Op == ir.OpStore {
+				stores++
+			}
 		case ir.OpLoadV, ir.OpStoreV:
 			conditional := v.Op == ir.OpLoadV && len(v.Args) > 1 || v.Op == ir.OpStoreV && len(v.Args) > 1+v.N
 			if v.Mem == ir.MBool || conditional {
@@ -123,7 +126,10 @@ func (x *fn) guardCost(b *ir.Block) int {
 			}
 		}
 	}
-	return n + len(x.moves(b, b.Term.Succs[0]))
+	if n += len(x.moves(b, b.Term.Succs[0])); n == stores && n <= maxStores {
+		return min(n, maxGuarded)
+	}
+	return n
 }
 
 // speculative reports whether an instruction is one cheap instruction that may be executed without need.

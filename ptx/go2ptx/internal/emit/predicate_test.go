@@ -38,6 +38,25 @@ func TestShortSidesHaveNoBranches(t *testing.T) {
 	expect(t, m, 2, []uint64{5, 1, 0, 0, 6, 2, 0, 0}, []uint64{5, 1, 7, 5, 6, 2, 2, 0})
 }
 
+// Two stores on one side of a branch have predicates. More have a branch.
+func TestStoresUnderACondition(t *testing.T) {
+	for n := int64(2); n <= 3; n++ {
+		m := &ir.Module{}
+		b, p := perThread(m, 4)
+		x := b.Load(ir.M64, p, 0)
+		meet(b, b.Cmp(ir.SGt, x, b.I64(5)), func(b *irtest.Builder) {
+			for i := range n {
+				b.Store(ir.M64, p, 8*(i+1), x)
+			}
+		})
+		b.B.Ret()
+		if src := text(t, m, emit.Options{}); bytes.Contains(src, []byte("bra")) != (n > 2) {
+			t.Errorf("%d stores:\n%s", n, src)
+		}
+		expect(t, m, 2, []uint64{5, 1, 1, 1, 6, 2, 2, 2}, []uint64{5, 1, 1, 1, 6, 6, 6, []uint64{2, 6}[n-2]})
+	}
+}
+
 // The default value cannot precede the branch, because it shares a register with a value that the other side
 // reads.
 func TestDefaultsOverwriteNothing(t *testing.T) {

@@ -2,6 +2,7 @@ package emit
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/purecuda/cuda/ptx/build"
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
@@ -245,7 +246,11 @@ func readsFirst(v *ir.Value) bool {
 	switch v.Op {
 	case ir.OpFAdd, ir.OpFSub, ir.OpFMul, ir.OpFDiv, ir.OpFMA, ir.OpFMin, ir.OpFMax, ir.OpFNeg, ir.OpFAbs:
 		return v.Type.Kind == ir.F32 || v.Type.Kind == ir.F64
-	case ir.OpNot, ir.OpMulWideS, ir.OpMulWideU, ir.OpBrev, ir.OpZExt8, ir.OpZExt16, ir.OpSelect, ir.OpSExt8, ir.OpSExt16:
+	case ir.OpFunnel:
+		return v.Type == ir.TI32
+	case ir.OpAsm: // one instruction with one result
+		return strings.Count(v.Sym, ";") == 1 && !strings.ContainsAny(v.Sym, "{|")
+	case ir.OpNot, ir.OpLop3, ir.OpMulWideS, ir.OpMulWideU, ir.OpBrev, ir.OpZExt8, ir.OpZExt16, ir.OpSelect, ir.OpSExt8, ir.OpSExt16:
 		return true
 	}
 	return false

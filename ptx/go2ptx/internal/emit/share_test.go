@@ -70,6 +70,54 @@ func TestSumsNeedNoCopies(t *testing.T) {
 	expect(t, m, 2, []uint64{3, 10, 0x3f800000, 0, 0, 5, 6, 0}, []uint64{3, 13, 0x41000000, 0, 0, 5, 6, 0})
 }
 
+// Inline PTX with one instruction, a rotation and a logical operation on three operands read these before they write the
+// result.
+func TestInstructionsThatReadFirstNeedNoCopies(t *testing.T) {
+	m := &ir.Module{}
+	b, p := perThread(m, 4)
+	l := loopOf(b, p)
+	x, y, z := l.phi(ir.TI64, b.I64(5)), l.phi(ir.TI32, b.I32(1)), l.phi(ir.TI32, b.I32(0x50))
+	xor := b.Op(ir.OpLop3, ir.TI32, z, b.Op(ir.OpTrunc, ir.TI32, l.i), b.I32(0x100))
+	xor.Aux = 0x96
+	l.end(b.Asm("max.s64 $0, %0, %1;", 0, ir.TI64, x, l.i), b.Op(ir.OpFunnel, ir.TI32, y, y, b.I32(9)), xor)
+	b.Store(ir.M64, p, 8, x)
+	b.Store(ir.M32, p, 16, y)
+	b.Store(ir.M32, p, 24, z)
+	b.B.Ret()
+	if n := copies(t, m); n != 0 {
+		t.Errorf("%d copies:\n%s", n, text(t, m, emit.Options{}))
+	}
+	expect(t, m, 2, []uint64{4, 0, 0, 0, 8, 0, 0, 0}, []uint64{4, 5, 16, 0x50, 8, 7, 256, 0x50})
+}
+
+// A logical operation with equal operands can be several instructions. Only the last one writes the result, which can have
+// the register of an operand.
+func TestLogicalOperationsWithEqualOperandsInLoops(t *testing.T) {
+	// The first and the last operand are equal, so four bits of the table matter.
+	for k := range int64(16) {
+		table := k&1 | k&2<<1 | k&4<<3 | k&8<<4
+		m := &ir.Module{}
+		b, p := perThread(m, 2)
+		l := loopOf(b, p)
+		z := l.phi(ir.TI32, b.I32(0x50))
+		next := b.Op(ir.OpLop3, ir.TI32, z, b.Op(ir.OpTrunc, ir.TI32, l.i), z)
+		next.Aux = table
+		l.end(next)
+		b.Store(ir.M32, p, 8, z)
+		b.B.Ret()
+		v := uint32(0x50)
+		for i := range uint32(2) {
+			last := v
+			v = 0
+			for bit := range 32 {
+				p, q := last>>bit&1, i>>bit&1
+				v |= uint32(table>>(4*p+2*q+p)&1) << bit
+			}
+		}
+		expect(t, m, 1, []uint64{2, 0}, []uint64{2, uint64(v)})
+	}
+}
+
 // Each of these values is still needed when the phi gets its next value.
 func TestValuesThatAreReadLaterKeepTheirRegisters(t *testing.T) {
 	for name, body := range map[string]func(b *irtest.Builder, l *loop, x *ir.Value) (next, also *ir.Value){

@@ -82,6 +82,7 @@ var sequence = []pass{
 	{"wide", multiplyWide},
 	{"cfg", simplifyCFG},
 	{"gvn", numberValues},
+	{"siblings", mergeSiblings},
 	{"dce", removeDead},
 }
 

@@ -14,7 +14,7 @@ import (
 // loop for the remaining iterations is necessary then.
 const (
 	partTimes, partValues   = 4, 160
-	fixedTimes, fixedValues = 32, 1000
+	fixedTimes, fixedValues = 16, 1000
 	fixedBody               = 50 // the size of the largest body of which there are so many copies
 	tinyValues              = 10
 	mostLoaded              = 96

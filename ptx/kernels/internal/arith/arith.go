@@ -25,6 +25,7 @@ const (
 	Swapped  = 8   // of a number and an array: the number is the first operand
 	Unsigned = 16  // unsigned integers instead of signed ones
 	Scalar   = 128 // an array and a number instead of two arrays
+	Float    = 256 // floats of 32 or 64 bits instead of integers
 )
 
 // Of returns the part of an operation that selects the type of floats.
@@ -34,9 +35,20 @@ func kindOf(op uint32) pack.Kind { return pack.Kind(op >> 5 & 3) }
 
 // The second operand of the kernels is an array of m elements at b, which is repeated, or with Scalar the number c.
 
+// The host passes the number of arith_b32 and arith_b64 in its own type. A launch accepts an integer and a float for the
+// same parameter only if the parameter is an array.
+
 //gpu:kernel block=256 minblocks=8
-func arith_w32(t gpu.Thread, dst, n, a, b, m uint64, c, op uint32) {
-	words[uint32](t, dst, n, a, b, m, c, op, func(x, y *pack.Words, op uint32) { ints[int32](op, x[:], y[:]) })
+func arith_b32(t gpu.Thread, dst, n, a, b, m uint64, c [2]uint16, op uint32) {
+	words[uint32](t, dst, n, a, b, m, uint32(c[1])<<16|uint32(c[0]), op, func(x, y *pack.Words, op uint32) {
+		if op&Float == 0 {
+			ints[int32](op, x[:], y[:])
+			return
+		}
+		u, v := x.Singles(), y.Singles()
+		floats(op, u[:], v[:])
+		*x = pack.FromSingles(&u)
+	})
 }
 
 //gpu:kernel block=256 minblocks=8
@@ -49,23 +61,24 @@ func arith_half(t gpu.Thread, dst, n, a, b, m uint64, c num.F16, op uint32) {
 	})
 }
 
-//gpu:kernel block=256 minblocks=8
-func arith_f32(t gpu.Thread, dst, n, a, b, m uint64, c float32, op uint32) {
-	words[uint32](t, dst, n, a, b, m, math.Float32bits(c), op, func(x, y *pack.Words, op uint32) {
-		u, v := x.Singles(), y.Singles()
-		floats(op, u[:], v[:])
-		*x = pack.FromSingles(&u)
+//gpu:kernel block=256
+func arith_b64(t gpu.Thread, dst, n, a, b, m uint64, c [2]uint32, op uint32) {
+	pack.Each[uint64](t, dst, n, 2, func(p pack.Part) {
+		number := uint64(c[1])<<32 | uint64(c[0])
+		x, y := pack.Elements[uint64]{}, pack.Elements[uint64]{number, number}
+		pack.Load(p, a, 2, &x)
+		if op&Scalar == 0 {
+			pack.LoadRepeated(p, b, n, m, 2, &y)
+		} else if op&Swapped != 0 {
+			x[0], x[1], y[0], y[1] = y[0], y[1], x[0], x[1]
+		}
+		if op&Float == 0 {
+			ints[int64](op, x[:2], y[:2])
+		} else {
+			doubles(op, &x, &y)
+		}
+		pack.Store(p, dst, 2, &x)
 	})
-}
-
-//gpu:kernel block=256
-func arith_w64(t gpu.Thread, dst, n, a, b, m, c uint64, op uint32) {
-	longs(t, dst, n, a, b, m, c, op, func(x, y *pack.Elements[uint64]) { ints[int64](op, x[:2], y[:2]) })
-}
-
-//gpu:kernel block=256
-func arith_f64(t gpu.Thread, dst, n, a, b, m uint64, c float64, op uint32) {
-	longs(t, dst, n, a, b, m, math.Float64bits(c), op, func(x, y *pack.Elements[uint64]) { doubles(op, x, y) })
 }
 
 // words stores the packs of a that compute has changed.
@@ -80,21 +93,6 @@ func words[B pack.Short](t gpu.Thread, dst, n, a, b, m uint64, c, op uint32, com
 		}
 		compute(&x, &y, op)
 		pack.StoreWords[B](p, dst, x)
-	})
-}
-
-// longs stores the packs of a that compute has changed.
-func longs(t gpu.Thread, dst, n, a, b, m, c uint64, op uint32, compute func(x, y *pack.Elements[uint64])) {
-	pack.Each[uint64](t, dst, n, 2, func(p pack.Part) {
-		x, y := pack.Elements[uint64]{}, pack.Elements[uint64]{c, c}
-		pack.Load(p, a, 2, &x)
-		if op&Scalar == 0 {
-			pack.LoadRepeated(p, b, n, m, 2, &y)
-		} else if op&Swapped != 0 {
-			x[0], x[1], y[0], y[1] = y[0], y[1], x[0], x[1]
-		}
-		compute(&x, &y)
-		pack.Store(p, dst, 2, &x)
 	})
 }
 

@@ -21,12 +21,14 @@ func Label(kernel string, args []unsafe.Pointer) string {
 	switch class {
 	case "half":
 		class = kindOf(op).String()
-	case "w32", "w64":
-		sign := "i"
-		if op&Unsigned != 0 {
-			sign = "u"
+	case "b32", "b64":
+		kind := "i"
+		if op&Float != 0 {
+			kind = "f"
+		} else if op&Unsigned != 0 {
+			kind = "u"
 		}
-		class = sign + class[1:]
+		class = kind + class[1:]
 	}
 	if op&Scalar != 0 {
 		name += "_scalar"

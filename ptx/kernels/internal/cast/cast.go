@@ -1,15 +1,12 @@
-// Package cast contains the kernels of kernels.Cast: one for all integers, one for floats of up to 32
-// bits, and one for float64. Parameters select the types. Other kernels copy the bits.
+// Package cast contains the kernels of kernels.Cast: one that converts, whose parameters select the types, and one that
+// copies the bits.
 package cast
 
 //lint:file-ignore SA4006,SA4008 staticcheck takes Rolled for a function that never returns, as on the host
 
 import (
-	"math"
-
 	"github.com/purecuda/cuda/ptx/gpu"
 	"github.com/purecuda/cuda/ptx/kernels/internal/pack"
-	"github.com/purecuda/cuda/ptx/num"
 )
 
 //go:generate go run github.com/purecuda/cuda/ptx/cmd/go2ptx -nobounds -module
@@ -36,24 +33,12 @@ const (
 const each = 4
 
 //gpu:kernel block=256
-func from_int(t gpu.Thread, dst, src, n uint64, to, from uint32) {
-	cast(t, dst, n, to, from, func(p pack.Part, from uint32) [each]int64 { return ints(p, src, from) })
-}
-
-//gpu:kernel block=256
-func from_f32(t gpu.Thread, dst, src, n uint64, to, from uint32) {
-	cast(t, dst, n, to, from, func(p pack.Part, from uint32) [each]float32 { return floats(p, src, from) })
-}
-
-//gpu:kernel block=256
-func from_f64(t gpu.Thread, dst, src, n uint64, to, from uint32) {
-	cast(t, dst, n, to, from, func(p pack.Part, _ uint32) (v [each]float64) {
-		var x pack.Elements[uint64]
-		pack.Load(p, src, each, &x)
-		for k := range each {
-			v[k] = math.Float64frombits(x[k])
-		}
-		return v
+func cast(t gpu.Thread, dst, src, n uint64, to, from uint32) {
+	pack.EachOf(t, dst, n, each, to&3, func(p pack.Part) {
+		to, from := pack.Fresh(to), pack.Fresh(from)
+		x := load(p, src, from&3)
+		convert(&x, to, from)
+		store(p, dst, to&3, &x)
 	})
 }
 
@@ -83,39 +68,72 @@ func same(t gpu.Thread, dst, src, n uint64, log uint32) {
 	})
 }
 
-type number interface{ int64 | float32 | float64 }
+// bits holds the bits of numbers. Those above the size of their type are not defined.
+type bits [each]uint64
 
-// cast converts the elements that load returns.
-func cast[T number](t gpu.Thread, dst, n uint64, to, from uint32, load func(p pack.Part, from uint32) [each]T) {
-	pack.EachOf(t, dst, n, each, to&3, func(p pack.Part) {
-		to, from := pack.Fresh(to), pack.Fresh(from)
-		v := load(p, from)
-		if to&3 == U64 {
-			var x pack.Elements[uint64]
-			wide(&v, to, from, &x)
-			pack.Store(p, dst, each, &x)
-			return
+// load loads elements of 1 << log bytes. The bits above are 0. Elements outside of the array get values of others.
+func load(p pack.Part, src uint64, log uint32) (x bits) {
+	at := src + uint64(p.First<<log)
+	if p.Complete && at&(min(16, uint64(each)<<log)-1) == 0 {
+		switch log {
+		case U8:
+			loaded[uint8](at, &x)
+		case U16:
+			loaded[uint16](at, &x)
+		case U32:
+			loaded[uint32](at, &x)
+		default:
+			loaded[uint64](at, &x)
 		}
-		var x pack.Elements[uint32]
-		narrow(&v, to, from, &x)
-		store(p, dst, to&3, &x)
-	})
+		return x
+	}
+	low, high := p.Range()
+	if low == high {
+		return x
+	}
+	//gpu:unroll 1
+	for k := int32(0); k < each; k++ {
+		at := at + uint64(min(max(k, low), high-1))<<log
+		var v uint64
+		switch log {
+		case U8:
+			v = uint64(*pack.Element[uint8](at))
+		case U16:
+			v = uint64(*pack.Element[uint16](at))
+		case U32:
+			v = uint64(*pack.Element[uint32](at))
+		default:
+			v = *pack.Element[uint64](at)
+		}
+		x = bits{x[1], x[2], x[3], v}
+	}
+	return x
+}
+
+func loaded[B pack.Bits](at uint64, x *bits) {
+	var y pack.Elements[B]
+	pack.LoadVector(at, each, &y)
+	for k := range x {
+		x[k] = uint64(y[k])
+	}
 }
 
 // store stores the low 1 << log bytes of each element.
-func store(p pack.Part, dst uint64, log uint32, x *pack.Elements[uint32]) {
+func store(p pack.Part, dst uint64, log uint32, x *bits) {
+	at := dst + uint64(p.First<<log)
 	if p.Complete {
 		switch log {
 		case U8:
-			stored[uint8](p, dst, x)
+			stored[uint8](at, x)
 		case U16:
-			stored[uint16](p, dst, x)
+			stored[uint16](at, x)
+		case U32:
+			stored[uint32](at, x)
 		default:
-			pack.Store(p, dst, each, x)
+			stored[uint64](at, x)
 		}
 		return
 	}
-	at := dst + uint64(p.First<<log)
 	low, high := p.Range()
 	for k := int32(0); k < high; k++ {
 		pack.Rolled()
@@ -125,8 +143,10 @@ func store(p pack.Part, dst uint64, log uint32, x *pack.Elements[uint32]) {
 				*pack.Element[uint8](at) = uint8(x[0])
 			case U16:
 				*pack.Element[uint16](at) = uint16(x[0])
+			case U32:
+				*pack.Element[uint32](at) = uint32(x[0])
 			default:
-				*pack.Element[uint32](at) = x[0]
+				*pack.Element[uint64](at) = x[0]
 			}
 		}
 		at += 1 << log
@@ -134,64 +154,10 @@ func store(p pack.Part, dst uint64, log uint32, x *pack.Elements[uint32]) {
 	}
 }
 
-// stored stores a complete pack.
-func stored[B uint8 | uint16](p pack.Part, dst uint64, x *pack.Elements[uint32]) {
+func stored[B pack.Bits](at uint64, x *bits) {
 	var y pack.Elements[B]
-	for k := range each {
+	for k := range x {
 		y[k] = B(x[k])
 	}
-	p.Complete = true
-	pack.Store(p, dst, each, &y)
-}
-
-// ints loads integers. The bits of a uint64 stay the same.
-func ints(p pack.Part, src uint64, from uint32) (v [each]int64) {
-	switch from & 3 {
-	case U8:
-		loaded[uint8](p, src, &v)
-	case U16:
-		loaded[uint16](p, src, &v)
-	case U32:
-		loaded[uint32](p, src, &v)
-	default:
-		loaded[uint64](p, src, &v)
-	}
-	if from&I8 != 0 {
-		unused := 64 - uint32(8)<<(from&3)
-		for k := range each {
-			v[k] = v[k] << unused >> unused
-		}
-	}
-	return v
-}
-
-func loaded[B pack.Bits](p pack.Part, src uint64, v *[each]int64) {
-	var x pack.Elements[B]
-	pack.Load(p, src, each, &x)
-	for k := range each {
-		v[k] = int64(x[k])
-	}
-}
-
-// floats loads floats that float32 can hold.
-func floats(p pack.Part, src uint64, from uint32) (v [each]float32) {
-	if from == F32 {
-		var x pack.Elements[uint32]
-		pack.Load(p, src, each, &x)
-		for k := range each {
-			v[k] = math.Float32frombits(x[k])
-		}
-		return v
-	}
-	var x pack.Elements[uint16]
-	pack.Load(p, src, each, &x)
-	for k := range each {
-		v[k] = num.F16FromBits(x[k]).Float32()
-	}
-	if from == BF16 {
-		for k := range each {
-			v[k] = num.BF16FromBits(x[k]).Float32()
-		}
-	}
-	return v
+	pack.StoreVector(at, each, &y)
 }

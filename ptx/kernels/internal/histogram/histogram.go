@@ -30,7 +30,7 @@ func Bytes(t gpu.Thread, dst, bins, src, n, skip uint64) {
 func countBytes(t gpu.Thread, counts []uint32, x []uint8, packs []uint32, skip, n int) {
 	table := gpu.Shared[[rows * ByteThreads]uint32](t)
 	tid := t.ThreadX()
-	//gpu:unroll 8
+	//gpu:unroll 4
 	for r := range rows {
 		table[r*ByteThreads+tid] = 0
 	}
@@ -101,7 +101,7 @@ func count(table *[rows * ByteThreads]uint32, column, w uint32) {
 func flush(table *[rows * ByteThreads]uint32, tid int, sums *[4]uint32) {
 	row := table[tid%rows*ByteThreads+tid/rows*rows:][:rows]
 	var even, odd uint32 // two sums of 16 bits: at most 64 counters of at most 255
-	//gpu:unroll 16
+	//gpu:unroll 4
 	for i := range uint32(rows) {
 		// The threads of a warp read different columns, and so different banks.
 		p := &row[(i^uint32(tid))%rows]
@@ -141,6 +141,7 @@ func Values[T Index](t gpu.Thread, dst, bins, src, n uint64, copies uint32) {
 func countValues[T Index](t gpu.Thread, counts []uint32, x []T, copies uint32) {
 	table := gpu.DynamicShared[uint32](t)
 	bins := uint32(len(counts))
+	//gpu:unroll 1
 	for i := t.ThreadX(); i < int(bins*copies); i += Threads {
 		table[i] = 0
 	}
@@ -154,13 +155,14 @@ func countValues[T Index](t gpu.Thread, counts []uint32, x []T, copies uint32) {
 		add(mine, bins, c)
 		add(mine, bins, d)
 	}
+	//gpu:unroll 1
 	for ; i < len(x); i += stride {
 		add(mine, bins, x[i])
 	}
 	t.Sync()
 	for bin := uint32(t.ThreadX()); bin < bins; bin += Threads {
 		var sum uint32
-		//gpu:unroll 4
+		//gpu:unroll 1
 		for c := range copies {
 			sum += table[c*bins+bin]
 		}

@@ -22,7 +22,7 @@ type (
 // ints sets element i to start + i*step. The sign of integers makes no difference, because they wrap.
 //
 //gpu:kernel block=256 name=iota
-//gpu:instance b8 b16 b32 b64
+//gpu:instance b32 b64
 func ints[B pack.Bits](t gpu.Thread, dst, n uint64, start, step B) {
 	each := pack.Full[B]()
 	pack.Each[B](t, dst, n, each, func(p pack.Part) {
@@ -33,6 +33,27 @@ func ints[B pack.Bits](t gpu.Thread, dst, n uint64, start, step B) {
 			next += step
 		}
 		pack.Store(p, dst, each, &x)
+	})
+}
+
+// small is like ints, for smaller integers.
+//
+//gpu:kernel block=256 name=iota
+//gpu:instance b8 b16
+func small[B uint8 | uint16](t gpu.Thread, dst, n uint64, start, step B) {
+	pack.Each[B](t, dst, n, pack.Full[B](), func(p pack.Part) {
+		var w pack.Words
+		next := start + B(p.First)*step
+		//gpu:unroll 1
+		for range w {
+			var bits uint32
+			for i := 0; i < 4; i += pack.Size[B]() {
+				bits |= uint32(next) << (8 * i)
+				next += step
+			}
+			w = pack.Words{w[1], w[2], w[3], bits}
+		}
+		pack.StoreWords[B](p, dst, w)
 	})
 }
 
@@ -51,8 +72,8 @@ func half(t gpu.Thread, dst, n uint64, start, step num.F16, of uint32) {
 	}
 	pack.Each[uint16](t, dst, n, pack.Full[uint16](), func(p pack.Part) {
 		var w pack.Words
+		//gpu:unroll 1
 		for k := 0; k < pack.Full[uint16](); k += 2 {
-			pack.Rolled()
 			w = pack.Words{w[1], w[2], w[3], bits(p.First+k) | bits(p.First+k+1)<<16}
 		}
 		pack.StoreWords[uint16](p, dst, w)

@@ -65,7 +65,7 @@ func shortRows[T kernels.NetFloat](k *kit, rows int, lengths []int) {
 			}
 			k.short(k.made(kernels.RMSNorm(s.device, s.device, n.weight, eps)), true)
 			n.rms(k)
-			k.short(k.made(kernels.LayerNorm(s.device, s.device, n.weight, n.bias, eps)), cols*sizeOf[T]()%16 != 0)
+			k.short(k.made(kernels.LayerNorm(s.device, s.device, n.weight, n.bias, eps)), true)
 			n.layer(k)
 			k.ok(n.weightMem.Close())
 			k.ok(n.biasMem.Close())

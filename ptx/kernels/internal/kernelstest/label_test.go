@@ -20,6 +20,7 @@ func TestLabelsNameOperations(t *testing.T) {
 			"add_f32", "max_f16", "mul_bf16", "div_f64", "sub_i32", "min_u32", "add_u64",
 			"mul_scalar_f32", "add_scalar_f16", "subfrom_scalar_bf16", "divinto_scalar_f64", "max_scalar_u32",
 			"relu_f32", "neg_f64", "silu_f16", "exp_bf16", "tanh_f32", "gelu_f64",
+			"rmsnorm_f32", "layernorm_f16", "rmsnorm_bf16",
 		}
 		ops := []driver.Op{
 			k.made(kernels.Add(f, f, f)), k.made(kernels.Maximum(h, h, h)), k.made(kernels.Mul(b, b, b)), k.made(kernels.Div(d, d, d)),
@@ -28,6 +29,9 @@ func TestLabelsNameOperations(t *testing.T) {
 			k.made(kernels.ScalarDiv(d, 2, d)), k.made(kernels.MaximumScalar(u, u, 2)),
 			k.made(kernels.ReLU(f, f)), k.made(kernels.Neg(d, d)), k.made(kernels.SiLU(h, h)), k.made(kernels.Exp(b, b)),
 			k.made(kernels.Tanh(f, f)), k.made(kernels.GELU(d, d)),
+			k.made(kernels.RMSNorm(kernels.MatrixOf(f, 1, 2), kernels.MatrixOf(f, 1, 2), nil, eps)),
+			k.made(kernels.LayerNorm(kernels.MatrixOf(h, 1, 2), kernels.MatrixOf(h, 1, 2), nil, nil, eps)),
+			k.made(kernels.RMSNorm(kernels.MatrixOf(b, 2, 1), kernels.MatrixOf(b, 2, 1), nil, eps)),
 		}
 		added, err := graph.New(k.c)
 		k.ok(err)

@@ -79,7 +79,7 @@ func TestChangingAnOperationOnRowsAllocatesNothing(t *testing.T) {
 		m := kernels.MatrixOf(x, 4, 1024)
 		op := k.made(kernels.RMSNorm(m, m, nil, eps))
 		send := !k.emulated()
-		rows, err := driver.ArgOf[uint64](op, 3)
+		rows, err := driver.ArgOf[uint64](op, 4)
 		k.ok(err)
 		if n := testing.AllocsPerRun(100, func() {
 			k.ok(rows.Set(2))

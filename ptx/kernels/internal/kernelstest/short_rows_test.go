@@ -56,3 +56,29 @@ func TestReductionsOfManyShortRows(t *testing.T) {
 		}
 	})
 }
+
+// On sm_90, long rows are read in a better order by at most 1,024 threads of a multiprocessor. Short rows have more.
+func TestThreadsOfExtremes(t *testing.T) {
+	on(t, func(k *kit, capability [2]int) {
+		most, err := k.c.Device().Attribute(cu.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
+		k.ok(err)
+		const n = 1 << 18
+		src, dst := alloc[float32](k, n), alloc[int64](k, n/8)
+		for _, cols := range []int{8, 32, 64, 256, 1024, 4096, 16384} {
+			rows := n / cols
+			op := k.made(kernels.ArgmaxRows(dst.View(0, rows), kernels.MatrixOf(src, rows, cols), nil))
+			cfg := op.Config()
+			threads := cfg.Block.X * cfg.Block.Y
+			if capability[0] < 9 || cols < 64 || threads >= 512 {
+				if cfg.SharedMem != 0 {
+					t.Errorf("%v: rows of %d have %d bytes of shared memory", capability, cols, cfg.SharedMem)
+				}
+				continue
+			}
+			const reserved, static = 1024, 516
+			if got := uint32(most+reserved) / (cfg.SharedMem + static + reserved) * threads; got != 1024 {
+				t.Errorf("%v: rows of %d have %d threads of a multiprocessor in blocks of %d", capability, cols, got, threads)
+			}
+		}
+	})
+}

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/emulator"
+	"github.com/purecuda/cuda/internal/gputest"
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
@@ -118,4 +120,30 @@ func TestWrongSorts(t *testing.T) {
 		check(b, b, v, v, workspaceOf(k), "NewWorkspace")
 		check(b, b, v, nil, w, "srcValues is nil")
 	})
+}
+
+// The counts of a tile, its keys and its values use the same shared memory in turn. The emulator finds accesses that no
+// barrier separates.
+func TestSortsHaveNoRaces(t *testing.T) {
+	check := emulator.CheckSharedRaces | emulator.CheckGlobalRaces | emulator.CheckUninitialized | emulator.CheckBarriers
+	e := emulator.New(emulator.Config{ComputeCapability: [2]int{9, 0}, Seed: 1, Check: check})
+	k := newKit(t, gputest.Context(t, gputest.Driver(t, e)))
+	const n = 7000
+	r := rand.New(rand.NewPCG(1, 2))
+	floats, longs := make([]float32, n), make([]uint64, n)
+	for i := range floats {
+		floats[i], longs[i] = float32(r.NormFloat64()), r.Uint64()
+	}
+	x, y := device(k, 0, floats), device(k, 0, longs)
+	short, long := device(k, 0, make([]uint32, n)), device(k, 0, make([]uint64, n))
+	w := workspaceOf(k, kernels.SortPairsWorkspace[uint64, uint64](n))
+	k.do(kernels.Sort(x, x, false, w))
+	k.do(kernels.SortPairs(x, x, short, short, true, w))
+	k.do(kernels.SortPairs(x, x, long, long, false, w))
+	k.do(kernels.Sort(y, y, false, w))
+	k.do(kernels.SortPairs(y, y, short, short, true, w))
+	k.do(kernels.SortPairs(y, y, long, long, false, w))
+	for _, f := range e.Findings() {
+		t.Error(f)
+	}
 }

@@ -1,5 +1,5 @@
-// Package library contains the functions that package fused calls in its kernels. The one kernel only
-// makes the compiler compile them.
+// Package library contains the functions that package fused uses in its kernels, and the kernel of unary functions of
+// float64, which calls them.
 package library
 
 import (
@@ -7,6 +7,8 @@ import (
 
 	"github.com/purecuda/cuda/ptx/gpu"
 	"github.com/purecuda/cuda/ptx/kernels/internal/functions"
+	"github.com/purecuda/cuda/ptx/kernels/internal/pack"
+	"github.com/purecuda/cuda/ptx/kernels/internal/unary"
 	"github.com/purecuda/cuda/ptx/num"
 )
 
@@ -43,13 +45,13 @@ func rsqrt_f64(x float64) float64 { return functions.Rsqrt(x) }
 func sigmoid_f32(x float32) float32 { return functions.Sigmoid(x) }
 
 //gpu:noinline
-func sigmoid_f64(x float64) float64 { return functions.Sigmoid(x) }
+func sigmoid_f64(x float64) float64 { return functions.Quotient(1, exp_f64(-x)) }
 
 //gpu:noinline
 func silu_f32(x float32) float32 { return functions.SiLU(x) }
 
 //gpu:noinline
-func silu_f64(x float64) float64 { return functions.SiLU(x) }
+func silu_f64(x float64) float64 { return functions.Quotient(x, exp_f64(-x)) }
 
 //gpu:noinline
 func gelu_f32(x float32) float32 { return functions.GELU(x) }
@@ -61,7 +63,9 @@ func gelu_f64(x float64) float64 { return functions.GELU(x) }
 func gelutanh_f32(x float32) float32 { return functions.GELUTanh(x) }
 
 //gpu:noinline
-func gelutanh_f64(x float64) float64 { return functions.GELUTanh(x) }
+func gelutanh_f64(x float64) float64 {
+	return functions.Quotient(x, exp_f64(functions.GELUTanhArgument(x)))
+}
 
 // bf16_f32 rounds x to a BF16.
 //
@@ -79,15 +83,67 @@ func odd_f64(x float64) float32 {
 	return math.Float32frombits(math.Float32bits(f) | 1)
 }
 
+// unary_f64 applies a function of package unary to each element. It calls the functions of package fused, because the
+// code of some is long. The time for calls is short beside that for memory.
+//
+//gpu:kernel block=256
+func unary_f64(t gpu.Thread, dst, n, src uint64, f uint32) {
+	count := pack.Full[uint64]()
+	pack.Each[uint64](t, dst, n, count, func(p pack.Part) {
+		var x pack.Elements[uint64]
+		pack.Load(p, src, count, &x)
+		//gpu:unroll 1
+		for range count {
+			y := compute(f, math.Float64frombits(x[0]))
+			x[0], x[1] = x[1], math.Float64bits(y)
+		}
+		pack.Store(p, dst, count, &x)
+	})
+}
+
+func compute(f uint32, x float64) float64 {
+	switch f {
+	case unary.Neg:
+		return -x
+	case unary.Abs:
+		return num.Abs(x)
+	case unary.ReLU:
+		if x < 0 { // NaN stays NaN
+			return 0
+		}
+		return x
+	case unary.Sqrt:
+		return num.Sqrt(x)
+	case unary.Rsqrt:
+		return rsqrt_f64(x)
+	case unary.Tanh:
+		return tanh_f64(x)
+	case unary.Log:
+		return log_f64(x)
+	case unary.GELU:
+		return gelu_f64(x)
+	case unary.Exp:
+		return exp_f64(x)
+	case unary.Sigmoid:
+		return sigmoid_f64(x)
+	case unary.SiLU:
+		return silu_f64(x)
+	}
+	return gelutanh_f64(x)
+}
+
+// others makes the compiler compile the functions that no kernel calls.
+//
 //gpu:kernel
-func all(t gpu.Thread, x []float32, y []float64) {
-	x[8], x[9] = bf16_f32(x[8]), odd_f64(y[9])
-	x[0], y[0] = exp_f32(x[0]), exp_f64(y[0])
-	x[1], y[1] = log_f32(x[1]), log_f64(y[1])
-	x[2], y[2] = tanh_f32(x[2]), tanh_f64(y[2])
-	x[3], y[3] = rsqrt_f32(x[3]), rsqrt_f64(y[3])
-	x[4], y[4] = sigmoid_f32(x[4]), sigmoid_f64(y[4])
-	x[5], y[5] = silu_f32(x[5]), silu_f64(y[5])
-	x[6], y[6] = gelu_f32(x[6]), gelu_f64(y[6])
-	x[7], y[7] = gelutanh_f32(x[7]), gelutanh_f64(y[7])
+func others(t gpu.Thread, x []float32, y []float64) {
+	x[0] = exp_f32(x[0])
+	x[1] = log_f32(x[1])
+	x[2] = tanh_f32(x[2])
+	x[3] = rsqrt_f32(x[3])
+	x[4] = sigmoid_f32(x[4])
+	x[5] = silu_f32(x[5])
+	x[6] = gelu_f32(x[6])
+	x[7] = gelutanh_f32(x[7])
+	x[8] = bf16_f32(x[8])
+	x[9] = odd_f64(y[9])
 }

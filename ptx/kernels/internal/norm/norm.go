@@ -1,4 +1,4 @@
-// Package norm contains the kernels of kernels.RMSNorm and kernels.LayerNorm.
+// Package norm contains the kernel of kernels.RMSNorm and kernels.LayerNorm.
 package norm
 
 import (
@@ -9,11 +9,6 @@ import (
 //go:generate go run github.com/purecuda/cuda/ptx/cmd/go2ptx -nobounds -module
 
 //gpu:kernel maxblock=512 minblocks=2
-func rmsnorm(t gpu.Thread, dst, src, weight, rowCount, cols, dstPitch, srcPitch uint64, eps float32, of rows.Half) {
-	rows.RMSNorm(t, dst, src, weight, rowCount, cols, dstPitch, srcPitch, eps, of)
-}
-
-//gpu:kernel maxblock=512 minblocks=2
-func layernorm(t gpu.Thread, dst, src, weight, bias, rowCount, cols, dstPitch, srcPitch uint64, eps float32, of rows.Half) {
-	rows.LayerNorm(t, dst, src, weight, bias, rowCount, cols, dstPitch, srcPitch, eps, of)
+func norm(t gpu.Thread, dst, src, weight, bias, rowCount, cols, dstPitch, srcPitch uint64, eps float32, of rows.Half) {
+	rows.Norm(t, dst, src, weight, bias, rowCount, cols, dstPitch, srcPitch, eps, of)
 }

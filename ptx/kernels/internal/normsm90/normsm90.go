@@ -9,8 +9,8 @@ import (
 //go:generate go run github.com/purecuda/cuda/ptx/cmd/go2ptx -nobounds -module -target sm_90
 
 //gpu:kernel maxblock=512 regs=56 name=rmsnorm_sm90
-func rmsnorm(t gpu.Thread, dst, src, weight, rowCount, cols, dstPitch, srcPitch uint64, eps float32, of rows.Half) {
-	rows.RMSNormInClusters(t, dst, src, weight, rowCount, cols, dstPitch, srcPitch, eps, of)
+func rmsnorm(t gpu.Thread, dst, src, weight, _, rowCount, cols, dstPitch, srcPitch uint64, eps float32, of rows.Half) {
+	rows.RMSNormInClusters(t, dst, src, weight, rowCount, cols, dstPitch, srcPitch, eps, of&^rows.RMS)
 }
 
 //gpu:kernel maxblock=512 regs=56 name=layernorm_sm90
@@ -18,12 +18,7 @@ func layernorm(t gpu.Thread, dst, src, weight, bias, rowCount, cols, dstPitch, s
 	rows.LayerNormInClusters(t, dst, src, weight, bias, rowCount, cols, dstPitch, srcPitch, eps, of)
 }
 
-//gpu:kernel maxblock=128 minblocks=8 name=rmsnorm_short_sm90
-func shortRMSNorm(t gpu.Thread, dst, src, weight, rowCount, cols, dstPitch, srcPitch uint64, eps float32, of rows.Half) {
-	rows.RMSNormOfBundles(t, dst, src, weight, rowCount, cols, dstPitch, srcPitch, eps, of)
-}
-
-//gpu:kernel maxblock=128 minblocks=8 name=layernorm_short_sm90
-func shortLayerNorm(t gpu.Thread, dst, src, weight, bias, rowCount, cols, dstPitch, srcPitch uint64, eps float32, of rows.Half) {
-	rows.LayerNormOfBundles(t, dst, src, weight, bias, rowCount, cols, dstPitch, srcPitch, eps, of)
+//gpu:kernel maxblock=128 minblocks=8 name=norm_short_sm90
+func shortNorm(t gpu.Thread, dst, src, weight, bias, rowCount, cols, dstPitch, srcPitch uint64, eps float32, of rows.Half) {
+	rows.NormOfBundles(t, dst, src, weight, bias, rowCount, cols, dstPitch, srcPitch, eps, of)
 }

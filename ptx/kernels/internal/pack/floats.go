@@ -157,7 +157,7 @@ func LoadWordsRepeated[B Short](p Part, src, n, m uint64) (w Words) {
 }
 
 // StoreWords is Store for packs of 16 bytes.
-func StoreWords[B Short](p Part, dst uint64, w Words) {
+func StoreWords[B uint8 | Short](p Part, dst uint64, w Words) {
 	at := dst + uint64(p.First*Size[B]())
 	if p.Complete {
 		*words(at) = w
@@ -173,7 +173,8 @@ func StoreWords[B Short](p Part, dst uint64, w Words) {
 		if Size[B]() == 4 {
 			w = Words{w[1], w[2], w[3]}
 		} else {
-			w = Words{w[1]<<16 | w[0]>>16, w[2]<<16 | w[1]>>16, w[3]<<16 | w[2]>>16, w[3] >> 16}
+			bits := 8 * Size[B]()
+			w = Words{w[1]<<(32-bits) | w[0]>>bits, w[2]<<(32-bits) | w[1]>>bits, w[3]<<(32-bits) | w[2]>>bits, w[3] >> bits}
 		}
 	}
 }

@@ -138,7 +138,7 @@ func Load[B Bits](p Part, src uint64, each int, x *Elements[B]) {
 	size := Size[B]()
 	at := src + uint64(p.First*size)
 	if p.Complete && at&uint64(min(16, each*size)-1) == 0 {
-		loadVector(at, each, x)
+		LoadVector(at, each, x)
 		return
 	}
 	low, high := p.Range()
@@ -156,7 +156,7 @@ func Store[B Bits](p Part, dst uint64, each int, x *Elements[B]) {
 	size := Size[B]()
 	at := dst + uint64(p.First*size)
 	if p.Complete {
-		storeVector(at, each, x)
+		StoreVector(at, each, x)
 		return
 	}
 	low, high := p.Range()
@@ -191,7 +191,8 @@ func longs(at uint64) *[2]uint64  { return (*[2]uint64)(gpu.ViewAt[uint64](at, 2
 func words(at uint64) *[4]uint32  { return (*[4]uint32)(gpu.ViewAt[uint32](at, 4).Slice()) }
 func words2(at uint64) *[2]uint32 { return (*[2]uint32)(gpu.ViewAt[uint32](at, 2).Slice()) }
 
-func loadVector[B Bits](at uint64, each int, x *Elements[B]) {
+// LoadVector loads elements from an address that is a multiple of their size, or of 16 bytes if they have more.
+func LoadVector[B Bits](at uint64, each int, x *Elements[B]) {
 	if x, ok := any(x).(*Elements[uint64]); ok {
 		for k := 0; k < each; k += 2 {
 			v := *longs(at + uint64(8*k))
@@ -217,7 +218,8 @@ func loadVector[B Bits](at uint64, each int, x *Elements[B]) {
 	}
 }
 
-func storeVector[B Bits](at uint64, each int, x *Elements[B]) {
+// StoreVector is like LoadVector.
+func StoreVector[B Bits](at uint64, each int, x *Elements[B]) {
 	if x, ok := any(x).(*Elements[uint64]); ok {
 		for k := 0; k < each; k += 2 {
 			*longs(at + uint64(8*k)) = [2]uint64{x[k], x[k+1]}
@@ -262,7 +264,7 @@ func LoadRepeated[B Bits](p Part, src, n, m uint64, each int, x *Elements[B]) {
 	size := Size[B]()
 	at := src + i*uint64(size)
 	if p.Complete && i+uint64(each) <= m && at&uint64(min(16, each*size)-1) == 0 {
-		loadVector(at, each, x)
+		LoadVector(at, each, x)
 		return
 	}
 	low, high := p.Range()

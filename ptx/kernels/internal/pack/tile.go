@@ -33,6 +33,7 @@ func Tile[W Word](t gpu.Thread, to, from uint64, toStep, toRow, fromStep, fromRo
 	from += uint64(x*fromStep + y*fromRow)
 	to += uint64(x*toStep + y*toRow)
 	if width == side && height == side {
+		row, column := tile[y*(side+1)+x:], tile[x*(side+1)+y:] // the other indices are constants
 		// Each thread has all its elements of a tile on their way at once.
 		var v [16]W
 		switch size {
@@ -43,21 +44,25 @@ func Tile[W Word](t gpu.Thread, to, from uint64, toStep, toRow, fromStep, fromRo
 		default:
 			loadColumn[W](from, high*fromRow, &v)
 		}
-		row, column := tile[y*(side+1)+x:], tile[x*(side+1)+y:] // the other indices are constants
 		for k := range side / high {
 			row[k*high*(side+1)] = v[k]
 		}
 		t.Sync()
-		for k := range side / high {
-			v[k] = column[k*high]
-		}
-		switch size {
-		case 1:
-			storeColumn[uint8](to, high*toRow, &v)
-		case 2:
-			storeColumn[uint16](to, high*toRow, &v)
-		default:
-			storeColumn[W](to, high*toRow, &v)
+		//gpu:unroll 1
+		for range columns[W]() {
+			var v [8]W
+			for k := range inColumn[W]() {
+				v[k] = column[k*high]
+			}
+			column = column[inColumn[W]()*high:]
+			switch size {
+			case 1:
+				to = storeColumn[uint8](to, high*toRow, &v)
+			case 2:
+				to = storeColumn[uint16](to, high*toRow, &v)
+			default:
+				to = storeColumn[W](to, high*toRow, &v)
+			}
 		}
 	} else {
 		//gpu:unroll 1
@@ -99,12 +104,18 @@ func loadColumn[B Bits, W Word](from uint64, step int, v *[16]W) {
 	}
 }
 
-func storeColumn[B Bits, W Word](to uint64, step int, v *[16]W) {
-	n := WordSide[W]()
-	for k := range n * n / tileThreads {
+// inColumn returns the number of elements that a thread stores at once. It stores columns of so many.
+func inColumn[W Word]() int { return min(WordSide[W]()*WordSide[W]()/tileThreads, 8) }
+
+func columns[W Word]() int { return WordSide[W]() * WordSide[W]() / tileThreads / inColumn[W]() }
+
+// storeColumn returns the address after the elements.
+func storeColumn[B Bits, W Word](to uint64, step int, v *[8]W) uint64 {
+	for k := range inColumn[W]() {
 		*Element[B](to) = B(v[k])
 		to += uint64(step)
 	}
+	return to
 }
 
 // tileOf returns the shared memory of a tile. Its rows have a column that is too many, so that neighbours

@@ -77,6 +77,7 @@ func TestSort(t *testing.T) {
 	}
 	t.Run("mixed", func(t *testing.T) {
 		check[uint32, uint64](k.With(t), 9000, 10, orders[uint32]()[2])
+		check[uint32, uint64](k.With(t), 2*Tile32, 1<<40, orders[uint32]()[1])
 		check[uint64, uint32](k.With(t), 9000, 10, orders[uint64]()[2])
 	})
 }
@@ -109,12 +110,15 @@ func check[K Key, V none | b32 | b64](k *kit.Kit, n, distinct int, o order[K]) {
 	if valueSize == 1 {
 		valueSize = 0
 	}
-	kernel := "sort_b" + name
-	if name == "32" && valueSize > 0 {
-		kernel = "sort_pairs_b32"
+	kernel, shared := "sort_b"+name, uint32(Shared)
+	if name == "32" {
+		shared = SharedKeys32
+		if valueSize > 0 {
+			kernel, shared = "sort_pairs_b32", Shared
+		}
 	}
 	for pass := range passes {
-		cfg := driver.LaunchConfig{Grid: driver.D1(tiles), Block: driver.D1(Threads)}
+		cfg := driver.LaunchConfig{Grid: driver.D1(tiles), Block: driver.D1(Threads), SharedMem: shared}
 		k.Run(kernel, cfg, driver.Out(tmp), driver.In(x), uint64(n), driver.Out(vTmp), driver.In(v), head, a, b, o.negative, o.all, uint32(pass), valueSize)
 		x, tmp, v, vTmp, a, b = tmp, x, vTmp, v, b, a
 	}

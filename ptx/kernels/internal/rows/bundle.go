@@ -1,83 +1,180 @@
 package rows
 
-import "github.com/purecuda/cuda/ptx/gpu"
+import (
+	"math"
+
+	"github.com/purecuda/cuda/ptx/gpu"
+	units "github.com/purecuda/cuda/ptx/kernels/internal/pack"
+)
+
+// columns are the addresses of operands with an element for each column, or 0.
+type columns struct{ weight, bias uint64 }
+
+func (c columns) present() bool { return c.weight|c.bias != 0 }
 
 // bundled is a row of a bundle: up to 32 rows that follow each other without gaps. A warp copies a bundle to shared
 // memory. One or two of its lanes compute each row there. Then the warp copies the results to the destination. Almost all
 // accesses to global memory are packs, although few rows begin at a multiple of 16 bytes.
 //
-// A row of a bundle has packs of 8 bytes, which begin at multiples of 4 bytes. Rows of whole packs of 16 bytes have
-// those. They are exchanged within each 128 bytes, so that packs of a column are in different banks.
+// A lane visits 8 elements at a time, from the word with the first element on. The first and the last 8 may
+// contain elements of other rows. Rows of whole packs of 16 bytes, which are not float32, are accessed in packs. These
+// are exchanged within each 128 bytes, so that packs of a column are in different banks.
 type bundled struct {
-	t       gpu.Thread
-	half    Half
-	aligned bool   // whether packs have 16 bytes, not for F32
-	place   uint32 // of the first element
-	word    uint32 // number of the first word of the packs, or of the first pack if they are aligned
-	head    uint32 // number of elements before the packs
-	packs   uint32
-	singles uint32
+	t        gpu.Thread
+	half     Half
+	columns  columns
+	operands uint32 // number of the word of the operands of the first column
+	distance uint32 // from the word of the weight to that of the bias of a column
+	aligned  bool   // whether 8 elements are a pack
+	word     uint32 // number of the first word
+	odd      int32  // number of elements of the first word before the row
+	length   int32  // number of elements of the row and before it
+	complete uint32 // 8 elements are in the row if fewer than complete remain after them
 }
 
 // BundleSize returns the number of bytes of shared memory for each warp if "lanes" lanes have a row of a number of
-// bytes.
-func BundleSize(row, lanes uint64) uint64 { return (gpu.WarpSize/lanes*row + 31) &^ 15 }
+// bytes. The lane with the last row reads up to 28 bytes after it.
+func BundleSize(row, lanes uint64) uint64 { return (gpu.WarpSize/lanes*row + 63) &^ 15 }
+
+// columnsBefore is the number of columns before the first for which shared memory has operands, which are not used.
+const columnsBefore = 4
+
+// OperandsSize returns the number of bytes of shared memory for a block whose rows have a number of columns.
+func OperandsSize(cols uint64) uint64 { return 2 * 4 * operandsOf(cols) }
+
+// operandsOf returns the number of words for an operand, a multiple of 4. There are up to 7 columns after the last.
+func operandsOf(cols uint64) uint64 { return (columnsBefore + cols + 7 + 3) &^ 3 }
 
 // bundles calls the function do for the rows of the calling thread, one in each bundle. A thread may have no
 // row in the last one. BlockDimX is the number of lanes for a row, 1 or 2. Each warp of the launch must have dynamic
-// shared memory for a bundle. With whole, rows of whole packs of 16 bytes are faster.
-func bundles(t gpu.Thread, whole bool, dst, src, rows, cols, dstPitch, srcPitch uint64, half Half, do func(r *bundled)) {
+// shared memory for a bundle, and the block for the operands.
+func bundles(t gpu.Thread, c columns, dst, src, rows, cols, dstPitch, srcPitch uint64, half Half, do func(r *bundled)) {
 	log := half.log()
 	halved := uint32(t.BlockDimX()) - 1 // the logarithm of the number of lanes for a row
 	lane, warp, warps, each := uint32(t.Lane()), uint64(t.Warp()), uint64(t.BlockDimY())<<halved/gpu.WarpSize, uint64(gpu.WarpSize)>>halved
-	size := (each*cols<<log + 31) &^ 15 // see BundleSize
-	if warps*size > uint64(len(gpu.DynamicShared[uint32](t)))*4 {
+	size := (each*cols<<log + 63) &^ 15 // see BundleSize
+	needed := warps * size
+	if c.present() {
+		needed += OperandsSize(cols)
+	}
+	if needed > uint64(len(gpu.DynamicShared[uint32](t)))*4 {
 		panic("the rows are longer than those that the launch was prepared for")
 	}
 	// The rows of a bundle are a multiple of 16 bytes, so all bundles begin at the same place after a multiple of 16.
 	start := uint32(warp*size + src%16)
-	first, length := start>>log, uint32(cols)
 	number := lane >> halved // of the row in the bundle
-	at := start + number*length<<log
-	r := bundled{t: t, half: half, aligned: whole && half != F32 && (src|cols<<log)%16 == 0, place: at >> log, word: (at + 3) / 4, head: at % 4 / 2}
-	per := 3 - log // logarithm of the number of elements of a pack
-	if r.aligned {
-		r.word = at / 16
-		per++
+	at := start + number*uint32(cols)<<log
+	r := bundled{
+		t: t, half: half, columns: c, operands: uint32(warps*size)/4 + columnsBefore, distance: uint32(operandsOf(cols)),
+		aligned: half != F32 && (src|cols<<log)%16 == 0, word: at / 4, odd: int32(at % 4 / 2), complete: uint32(max(int32(cols)-7, 0)),
 	}
-	count := (length - r.head) >> per
+	r.copyColumns(uint32(cols))
 	for row := (uint64(t.BlockX())*warps + warp) * each; row < rows; row += uint64(t.GridDimX()) * warps * each {
 		asIs()
-		b := bundle{src + row*srcPitch<<log, srcPitch, uint32(min(rows-row, each)), length, log}
-		b.each(lane, srcPitch == cols, func(k uint32, at uint64) {
-			gpu.CopyAsync(t, r.pack(start/16+k), words(at))
-		}, func(i uint32, at uint64) {
-			if i = r.element(first + i); half == F32 {
-				gpu.DynamicShared[uint32](t)[i] = *value[uint32](at)
-			} else {
-				gpu.DynamicShared[uint16](t)[i] = *value[uint16](at)
+		count := uint32(min(rows-row, each))
+		b := bundle{src + row*srcPitch<<log, srcPitch, count, uint32(cols), srcPitch == cols}
+		for back := false; ; back = true {
+			asIs()
+			r.copy(&b, start, back)
+			t.CommitGroup()
+			t.WaitGroup(0)
+			t.SyncWarp()
+			if back {
+				break // the next copies may overwrite what other lanes have read
 			}
-		})
-		t.CommitGroup()
-		t.WaitGroup(0)
-		t.SyncWarp()
-		r.packs, r.singles = count, length-count<<per
-		if number >= b.rows {
-			r.packs, r.singles = 0, 0
+			r.length = 0
+			if number < count && cols != 0 {
+				r.length = int32(cols) + r.odd
+			}
+			do(&r)
+			t.SyncWarp()
+			b.at, b.pitch, b.whole = dst+row*dstPitch<<log, dstPitch, dstPitch == cols && (dst^src)%16 == 0
 		}
-		do(&r)
-		t.SyncWarp()
-		b.at, b.pitch = dst+row*dstPitch<<log, dstPitch
-		b.each(lane, dstPitch == cols && (dst^src)%16 == 0, func(k uint32, at uint64) {
-			*words(at) = *r.pack(start/16 + k)
-		}, func(i uint32, at uint64) {
-			if i = r.element(first + i); half == F32 {
-				*value[uint32](at) = gpu.DynamicShared[uint32](t)[i]
-			} else {
-				*value[uint16](at) = gpu.DynamicShared[uint16](t)[i]
+	}
+}
+
+// copyColumns copies the operands to shared memory, as float32.
+func (r *bundled) copyColumns(cols uint32) {
+	if !r.columns.present() {
+		return
+	}
+	t, log := r.t, r.half.log()
+	size := uint32(t.BlockDimX())
+	shared := gpu.DynamicShared[float32](t)[r.operands-columnsBefore:]
+	for i := uint32(t.ThreadY())*size + uint32(t.ThreadX()); i < r.distance; i += size * uint32(t.BlockDimY()) {
+		asIs()
+		w, b := float32(1), float32(0)
+		if column := i - columnsBefore; column < cols {
+			if r.columns.weight != 0 {
+				w = r.half.at(r.columns.weight + uint64(column)<<log)
 			}
-		})
-		t.SyncWarp() // the next copies overwrite what other lanes read
+			if r.columns.bias != 0 {
+				b = r.half.at(r.columns.bias + uint64(column)<<log)
+			}
+		}
+		shared[i], shared[r.distance+i] = w, b
+	}
+	t.Sync()
+}
+
+// bundle is the memory of a bundle.
+type bundle struct {
+	at         uint64 // address of the first row
+	pitch      uint64
+	rows, cols uint32
+	whole      bool // whether the rows have no gaps, and the same place as in shared memory
+}
+
+// copy copies the rows of a bundle to shared memory, or back. start is the place of the first row there. If the
+// rows are whole, only elements before the first pack and after the last are copied one by one, and otherwise all.
+func (r *bundled) copy(b *bundle, start uint32, back bool) {
+	lane, log := uint32(r.t.Lane()), r.half.log()
+	// The single elements of a row, or before the packs, are those from begin to end. "after" is where the next begin.
+	n := b.rows * b.cols
+	begin, end, after, length, gap := uint32(0), min(b.cols, n), b.cols, b.cols, (b.pitch-uint64(b.cols))<<log
+	if b.whole {
+		before, per := uint32(b.at)%16>>log, 4-log // per is the logarithm of the number of elements of a pack
+		end = min(-before&(1<<per-1), n)
+		after = (n-end)>>per<<per + end
+		length, gap = n-after, 0
+		for k := (before+end)>>per + lane; k < (before+after)>>per; k += gpu.WarpSize {
+			asIs()
+			at, room := words(b.at&^15+uint64(k)*16), r.pack(start/16+k)
+			if back {
+				*at = *room
+			} else {
+				gpu.CopyAsync(r.t, room, at)
+			}
+		}
+	}
+	for at := b.at; ; at += gap {
+		asIs()
+		for i := begin + lane; i < end; i += gpu.WarpSize {
+			asIs()
+			r.copyOne(at+uint64(i)<<log, start>>log+i, back)
+		}
+		if begin, end = after, after+length; end > n || length == 0 {
+			break
+		}
+		after = end
+	}
+}
+
+// copyOne copies an element to its place in shared memory, or back.
+func (r *bundled) copyOne(at uint64, place uint32, back bool) {
+	if r.half == F32 {
+		copyEither(value[uint32](at), &gpu.DynamicShared[uint32](r.t)[place], back)
+		return
+	}
+	place = r.moved(place>>3)<<3 + place&7
+	copyEither(value[uint16](at), &gpu.DynamicShared[uint16](r.t)[place], back)
+}
+
+func copyEither[T uint16 | uint32](at, place *T, back bool) {
+	if back {
+		*at = *place
+	} else {
+		*place = *at
 	}
 }
 
@@ -91,172 +188,162 @@ func (r *bundled) moved(k uint32) uint32 {
 
 func (r *bundled) pack(k uint32) *pack { return &gpu.DynamicShared[pack](r.t)[r.moved(k)] }
 
-// element returns the place of an element.
-func (r *bundled) element(i uint32) uint32 {
-	per := 4 - r.half.log()
-	return r.moved(i>>per)<<per + i&(1<<per-1)
-}
-
-// bundle is the memory of a bundle.
-type bundle struct {
-	at         uint64 // address of the first row
-	pitch      uint64
-	rows, cols uint32
-	log        uint32 // of the size of an element
-}
-
-// each calls a function for each of a lane's packs of 16 bytes and single elements, with its place in shared memory
-// and its address. The places of packs count from the multiple of 16 before the bundle. If whole is false, the rows
-// have gaps, or packs do not have the same place as in shared memory. All elements are then single.
-func (b *bundle) each(lane uint32, whole bool, do, one func(place uint32, at uint64)) {
-	// The single elements of a row, or before the packs, are those from begin to end. "after" is where the next begin.
-	n := b.rows * b.cols
-	begin, end, after, length, gap := uint32(0), min(b.cols, n), b.cols, b.cols, (b.pitch-uint64(b.cols))<<b.log
-	if whole {
-		before, per := uint32(b.at)%16>>b.log, 4-b.log // per is the logarithm of the number of elements of a pack
-		end = min(-before&(1<<per-1), n)
-		after = (n-end)>>per<<per + end
-		length, gap = n-after, 0
-		for k := (before+end)>>per + lane; k < (before+after)>>per; k += gpu.WarpSize {
-			asIs()
-			do(k, b.at&^15+uint64(k)*16)
-		}
-	}
-	for at := b.at; ; at += gap {
-		asIs()
-		for i := begin + lane; i < end; i += gpu.WarpSize {
-			asIs()
-			one(i, at+uint64(i)<<b.log)
-		}
-		if begin, end = after, after+length; end > n || length == 0 {
-			break
-		}
-		after = end
-	}
-}
-
 func (r *bundled) exchange(v, _ pair, combine func(p pair, width uint32) pair) pair {
 	return combine(v, uint32(r.t.BlockDimX()))
 }
 
-func (r *bundled) pairs() bool { return true }
-
-// single returns the number of elements before single element i.
-func (r *bundled) single(i uint32) uint32 {
-	if i >= r.head {
-		i += r.packs << (3 - r.half.log()) // only packs of 8 bytes have singles
-	}
-	return i
-}
-
-// sized calls a function for the size of the type and of the packs.
-func (r *bundled) sized(do func(sized)) {
-	switch {
-	case r.half == F32:
-		do(sized{wide: true, short: true})
-	case r.aligned:
-		do(sized{half: r.half})
-	default:
-		do(sized{half: r.half, short: true})
+// visit calls a function for each 8 elements of the thread, with the number of their first word, and of the elements of
+// the row and before it that remain.
+func (r *bundled) visit(do func(word uint32, left int32, v *eight)) {
+	rank, lanes, log := int32(r.t.ThreadX()), int32(r.t.BlockDimX()), r.half.log()
+	word := r.word + uint32(rank)<<(log+1)
+	for left := r.length - 8*rank; left > 0; left -= 8 * lanes {
+		asIs()
+		v := r.fetch(word)
+		do(word, left, &v)
+		word += uint32(lanes) << (log + 1)
 	}
 }
 
-// fetch returns a pack. The compiler must not join the words to a vector where that would be aligned: rows of a warp
+// fetch returns 8 elements. The compiler must not join the words to a vector where that would be aligned: rows of a warp
 // have different alignments.
-func (r *bundled) fetch(s sized, k uint32) (w pack) {
-	if !s.short {
-		return *r.pack(r.word + k)
+func (r *bundled) fetch(word uint32) (v eight) {
+	shared := gpu.DynamicShared[uint32](r.t)[word:]
+	if r.half == F32 {
+		for i := range v {
+			v[i] = math.Float32frombits(shared[i])
+			apart()
+		}
+		return v
 	}
-	words := gpu.DynamicShared[uint32](r.t)[r.word+2*k:]
-	w[0] = words[0]
-	apart()
-	w[1] = words[1]
-	return w
+	var w pack
+	if r.aligned {
+		w = *r.pack(word / 4)
+	} else {
+		for i := range w {
+			w[i] = shared[i]
+			apart()
+		}
+	}
+	if r.half == BF16 {
+		return BF16.floats(&w, nil)
+	}
+	return F16.floats(&w, nil)
 }
 
-func (r *bundled) put(s sized, k uint32, w pack) {
-	if !s.short {
-		*r.pack(r.word + k) = w
-		return
+// partial reports whether some of 8 elements are not in the row, if "left" remain.
+func (r *bundled) partial(left int32) bool { return uint32(left-8) >= r.complete }
+
+// only returns which of 8 elements are in the row, if "left" remain.
+func (r *bundled) only(left int32) only {
+	left = int32(units.Fresh(uint32(left))) // as this is rare
+	o := every >> uint32(max(8-left, 0))
+	if left == r.length {
+		o &^= only(r.odd)
 	}
-	words := gpu.DynamicShared[uint32](r.t)[r.word+2*k:]
-	words[0] = w[0]
-	apart()
-	words[1] = w[1]
+	return o
 }
 
 // apart keeps the compiler from joining accesses before and after it.
 func apart() { asIs() }
 
-func (r *bundled) before() uint64 { return uint64(r.head) * 2 }
-
-// sample returns elements from the middle of the row. In a short row, it repeats the first element.
-func (r *bundled) sample() (w pack) {
-	if r.packs < 2 {
-		first := r.element(r.place)
-		if r.half == F32 {
-			return repeatedWord(gpu.DynamicShared[uint32](r.t)[first])
-		}
-		return repeatedWord(uint32(gpu.DynamicShared[uint16](r.t)[first]) * 0x10001)
-	}
-	r.sized(func(s sized) {
-		w = r.fetch(s, r.packs/2)
-		if s.wide {
-			v := r.fetch(s, r.packs/2-1)
-			w[2], w[3] = v[0], v[1]
-		}
-	})
-	return w
-}
-
-func (r *bundled) forth(begin func(), one func(x float32), do func(s sized, w *pack)) {
+// run calls do for each 8 elements of the thread, and then turn. If turn returns true, it repeats that. Then run calls do
+// once more for each 8 elements, which do must replace and store. It calls begin before do.
+func (r *bundled) run(begin func(), do func(v *eight, turned bool, m mask, store func(v *eight)), turn func() (again bool)) {
 	begin()
-	for i := uint32(r.t.ThreadX()); i < r.singles; i += uint32(r.t.BlockDimX()) {
+	for turned := false; ; {
 		asIs()
-		one(r.half.shared(r.t, r.place+r.single(i)))
-	}
-	r.sized(func(s sized) {
-		for k := uint32(r.t.ThreadX()); k < r.packs; k += uint32(r.t.BlockDimX()) {
-			asIs()
-			w := r.fetch(s, k)
-			do(s, &w)
+		r.visit(func(word uint32, left int32, v *eight) {
+			do(v, turned, func(v *eight, none float32) {
+				if r.partial(left) {
+					r.only(left).of(v, none)
+				}
+			}, func(v *eight) {
+				if r.columns.present() {
+					r.multiply(v, uint32(r.length-left-r.odd))
+				}
+				r.put(word, left, v)
+			})
+		})
+		if turned {
+			return
 		}
-	})
+		turned = !turn()
+	}
 }
 
-// load returns elements that may begin anywhere.
-func (r *bundled) load(s sized, column uint64) (w pack) {
+// multiply multiplies with the weights and adds the biases from a column on.
+func (r *bundled) multiply(v *eight, column uint32) {
+	if r.aligned {
+		packs := gpu.DynamicShared[pack](r.t)[(r.operands+column)/4:]
+		w, b := F32.floats(&packs[0], &packs[1]), F32.floats(&packs[r.distance/4], &packs[r.distance/4+1])
+		for i := range v {
+			v[i] = gpu.FMA(v[i], w[i], b[i])
+		}
+		return
+	}
+	w := gpu.DynamicShared[float32](r.t)[r.operands+column:]
+	b := w[r.distance:]
+	for i := range v {
+		v[i] = gpu.FMA(v[i], w[i], b[i])
+	}
+}
+
+// put stores those of 8 elements that are in the row.
+func (r *bundled) put(word uint32, left int32, v *eight) {
+	if r.half == F32 {
+		o := r.only(left)
+		shared := gpu.DynamicShared[float32](r.t)[word:]
+		for i, x := range v {
+			if o.has(i) {
+				shared[i] = x
+			}
+		}
+		return
+	}
+	w := r.half.halves(v)
 	switch {
-	case s.wide:
-		return pack{*value[uint32](column), *value[uint32](column + 4)}
-	case s.short:
-		for i := range 2 {
-			w[i] = uint32(*value[uint16](column + uint64(4*i))) | uint32(*value[uint16](column + uint64(4*i+2)))<<16
+	case r.aligned:
+		*r.pack(word / 4) = w
+	case !r.partial(left):
+		shared := gpu.DynamicShared[uint32](r.t)[word:]
+		for i := range w {
+			shared[i] = w[i]
+			apart()
 		}
-		return w
+	default:
+		o := r.only(left)
+		shared := gpu.DynamicShared[uint16](r.t)[2*word:]
+		for i := range v {
+			if o.has(i) {
+				shared[i] = uint16(w[i/2] >> (i % 2 * 16))
+			}
+		}
 	}
-	return loadAny[uint16](column)
 }
 
-// shift returns the logarithm of the size of a pack.
-func (r *bundled) shift(s sized) uint32 {
-	if s.short {
-		return 3
+// sample returns the mean of elements in the middle of the row. In a short row, it returns the first element.
+func (r *bundled) sample() float32 {
+	n := r.length - r.odd
+	if n <= 0 {
+		return 0
 	}
-	return 4
+	var sum float32
+	//gpu:unroll 1
+	for i := range 4 {
+		place := r.word<<(2-r.half.log()) + uint32(r.odd)
+		if n >= 16 {
+			place += uint32(n/2 + int32(i))
+		}
+		sum += r.shared(place)
+	}
+	return sum / 4
 }
 
-func (r *bundled) back(_ bool, one func(x float32, at uint64) float32, do func(s sized, w *pack, at uint64) pack) {
-	r.sized(func(s sized) {
-		for k := uint32(r.t.ThreadX()); k < r.packs; k += uint32(r.t.BlockDimX()) {
-			asIs()
-			w := r.fetch(s, k)
-			r.put(s, k, do(s, &w, uint64(k<<r.shift(s))))
-		}
-	})
-	for i := uint32(r.t.ThreadX()); i < r.singles; i += uint32(r.t.BlockDimX()) {
-		asIs()
-		s := r.single(i)
-		r.half.setShared(r.t, r.place+s, one(r.half.shared(r.t, r.place+s), uint64(s)<<r.half.log()))
+// shared returns the element at a place in shared memory, which counts elements.
+func (r *bundled) shared(place uint32) float32 {
+	if r.half == F32 {
+		return gpu.DynamicShared[float32](r.t)[place]
 	}
+	return halfOf(r.half, gpu.DynamicShared[uint16](r.t)[r.moved(place>>3)<<3+place&7])
 }

@@ -2,20 +2,11 @@ package rows
 
 import (
 	"math"
-	"math/bits"
+	mathbits "math/bits"
 
 	"github.com/purecuda/cuda/ptx/gpu"
-	"github.com/purecuda/cuda/ptx/gpu/math32"
 	"github.com/purecuda/cuda/ptx/num"
 )
-
-// Ordered lists the types of elements that are compared: the bits of a Half, and words that are integers or floats.
-type Ordered interface{ uint16 | int32 | int64 }
-
-// Comparable lists the types in which elements are compared.
-type Comparable interface {
-	int32 | int64 | float32 | float64
-}
 
 // key lists the types of keys, which have the order of elements. Integers are their own keys. The keys of floats have
 // the bits of the floats, but for negative ones, of which the larger have the smaller bits, and NaNs, which have the
@@ -40,7 +31,7 @@ const (
 )
 
 // Extremes finds the largest element of each row, or the smallest, and stores it or its index: see kernels.MaxRows and
-// kernels.ArgmaxRows. Elements of several types share a kernel, which has a loop for each.
+// kernels.ArgmaxRows. Elements of several types share a kernel and its loop over packs.
 //
 // The smallest element is found as the largest of elements with the opposite sign. The opposite of an
 // integer has all bits inverted.
@@ -57,28 +48,39 @@ func Extremes[K key](t gpu.Thread, r Reduction, half Half, of uint32) {
 	if of&OfSmallest != 0 {
 		flip = opposite(of, wide)
 	}
+	least := leastElements(half, of, wide)
 	reduce(t, r, log, operator[place[K]]{
-		none: place[K]{leastKey[K](), nowhere},
-		find: func(row uint64, n int, end uint64, s stride) place[K] {
-			switch {
-			case wide && of&OfFloats != 0:
-				return findExtreme[int64, float64, K](row, n, end, s, half, flip)
-			case wide:
-				return findExtreme[int64, int64, K](row, n, end, s, half, flip)
-			case of&OfHalves != 0:
-				return findExtreme[uint16, float32, K](row, n, end, s, half, flip)
-			case of&OfFloats != 0:
-				return findExtreme[int32, float32, K](row, n, end, s, half, flip)
+		none:  place[K]{leastKey[K](), nowhere},
+		empty: least ^ flip,
+		find: func(p *span, s stride) place[K] {
+			found := place[K]{leastKey[K](), nowhere}
+			if p.at < p.after {
+				found.at = p.at
 			}
-			return findExtreme[int32, int32, K](row, n, end, s, half, flip)
+			p.visit(s, func(w *[4]pack, at uint64, distances *[4]uint32, _ uint32) {
+				keys := largest[K](w, len(w), half, of, flip)
+				most, distance := keys[0], uint32(0)
+				for k := 1; k < len(w); k++ {
+					if keys[k] > most {
+						distance = distances[k]
+					}
+					most = max(most, keys[k])
+				}
+				if most > found.key {
+					found.at = at + uint64(distance)
+				}
+				found.key = max(found.key, most)
+			})
+			if p.edge != 0 {
+				found = better(found, place[K]{largest[K](&[4]pack{p.w}, 1, half, of, flip)[0], p.edge})
+			}
+			return found
 		},
 		with: better[K],
 		over: func(p place[K]) place[K] {
-			most := overWarp(t, p.key, func(a, b K) K { return max(a, b) })
-			if p.key != most {
-				p.at = nowhere
-			}
-			return place[K]{most, overWarp(t, p.at, func(a, b uint64) uint64 { return min(a, b) })}
+			return overLanes(widthOf(t), p, func(p place[K], d int) place[K] {
+				return better(p, place[K]{gpu.ShuffleXor(t, p.key, d), gpu.ShuffleXor(t, p.at, d)})
+			})
 		},
 		leave: func(at uint64, p place[K]) {
 			leave(at, p.key)
@@ -88,23 +90,9 @@ func Extremes[K key](t gpu.Thread, r Reduction, half Half, of uint32) {
 		conclude: func(row int, at, end uint64, p place[K]) {
 			i := -1
 			if p.at != nowhere {
-				w := flipped(loadUpTo[uint16](p.at, end), flip)
-				before := uint32(0) // elements of the pack that are not of the row
-				if p.at < at {
-					before = uint32(at-p.at) >> log
-				}
-				switch {
-				case wide && of&OfFloats != 0:
-					i = positionOf[int64, float64](&w, before, p.key, half)
-				case wide:
-					i = positionOf[int64, int64](&w, before, p.key, half)
-				case of&OfHalves != 0:
-					i = positionOf[uint16, float32](&w, before, p.key, half)
-				case of&OfFloats != 0:
-					i = positionOf[int32, float32](&w, before, p.key, half)
-				default:
-					i = positionOf[int32, int32](&w, before, p.key, half)
-				}
+				w := flipped(loadUpTo(p.at, end), flip)
+				before := uint32(max(int64(at-p.at), 0)) // bytes of the pack that are not of the row
+				i = positionOf(&w, before, p.key, half, of)
 				i += int(p.at-at) >> log
 			}
 			from, to := at+uint64(i)<<log, r.Dst+uint64(row)<<log
@@ -112,7 +100,7 @@ func Extremes[K key](t gpu.Thread, r Reduction, half Half, of uint32) {
 			case of&OfIndex != 0:
 				*value[int](r.Dst + uint64(row*8)) = i
 			case i < 0:
-				set(to, log, leastElement(half, of, wide)^flip)
+				set(to, log, least^flip)
 			case wide:
 				*value[int64](to) = *value[int64](from)
 			case of&OfHalves != 0:
@@ -134,72 +122,76 @@ func set(at uint64, log uint32, v uint64) {
 	}
 }
 
-// findExtreme returns the place of the largest element of a thread. T is compared as V. Adding 0 changes the sign of -0.
-func findExtreme[T Ordered, V Comparable, K key](row uint64, n int, end uint64, s stride, half Half, flip uint64) place[K] {
-	p := spanOf[T](row, n, end, s)
-	most, from := least[V](), uint64(nowhere)
-	if p.at < p.after {
-		from = p.at
-	}
-	p.visit(s, false, func(w *pack, at uint64, _ bool) {
-		if m := largest[T, V](flipped(*w, flip), all[T](), half); !(m <= most) && most == most {
-			most, from = m, at
-		}
-	})
-	found := place[K]{leastKey[K](), from}
-	if from != nowhere {
-		found.key = keyOf[K](most + 0)
-	}
-	if p.own != 0 {
-		found = better(found, place[K]{keyOf[K](largest[T, V](flipped(p.w, flip), p.own, half) + 0), p.edge})
-	}
-	return found
-}
-
 // better returns the place with the larger key, and of equal ones that with the lower address.
 func better[K key](a, b place[K]) place[K] {
-	if b.key > a.key || b.key == a.key && b.at < a.at {
-		return b
+	if b.key == a.key {
+		a.at = min(a.at, b.at)
+	} else if b.key > a.key {
+		a = b
 	}
 	return a
 }
 
-// positionOf returns the position of the first element in a pack that has a key, except for a number of elements that are
+// positionOf returns the position of the first element in a pack that has a key, except for a number of bytes that are
 // before the row. Elements after those of the row need not be excluded, because they are not the first one.
-func positionOf[T Ordered, V Comparable, K key](w *pack, before uint32, k K, half Half) int {
-	v := allCompared[V, T](w)
-	most := valueOf[V](k)
-	var equal only
-	for i := range perPack[T]() {
-		if v[i] == most {
-			equal |= 1 << i
+func positionOf[K key](w *pack, before uint32, k K, half Half, of uint32) int {
+	floats := of&(OfFloats|OfHalves) != 0
+	nan := floats && k == mostKey[K]()
+	if sizeOfKey[K]() == 8 {
+		// The element is the first or the second one.
+		v := long(w, 0)
+		b, number := uint64(k), math.Float64frombits(v)
+		is := v == b
+		if floats {
+			is = number == math.Float64frombits(b^uint64(int64(k)>>63)&math.MaxInt64) || nan && number != number
+		}
+		if is && before == 0 {
+			return 0
+		}
+		return 1
+	}
+	// The words have one or two elements.
+	signs, bits, infinite := uint32(0x80000000), uint32(k), uint32(0x7f800000)
+	if floats {
+		bits ^= uint32(int32(k)>>31) & math.MaxInt32
+	}
+	halves := of&OfHalves != 0
+	if halves {
+		signs, bits, infinite = 0x8000_8000, gpu.BytePermute(bits, 0, 0x3232), half.infinities()
+	}
+	mask := ^uint32(0)
+	if floats && bits == 0 {
+		mask = ^signs // 0 has two signs
+	}
+	var found pack // the signs of the elements. No sum has a carry to the next element.
+	if nan {
+		for i, v := range w {
+			found[i] = (v&^signs + (^signs - infinite)) & signs
+		}
+	} else {
+		for i, v := range w {
+			v = (v ^ bits) & mask
+			found[i] = ^(v&^signs + ^signs | v) & signs
 		}
 	}
-	if most != most {
-		for i := range perPack[T]() {
-			if nan := v[i] != v[i]; nan || Size[T]() == 2 && isNaN(any(v[i]).(float32), half) {
-				equal |= 1 << i
-			}
-		}
+	if before != 0 {
+		low, high := long(&found, 0)&(^uint64(0)<<(8*before)), long(&found, 2)&(^uint64(0)<<(8*max(before, 8)-64))
+		found = pack{uint32(low), uint32(low >> 32), uint32(high), uint32(high >> 32)}
 	}
-	return bits.TrailingZeros32(uint32(equal >> before << before))
+	all := found[0]>>3 | found[1]>>2 | found[2]>>1 | found[3]
+	i := mathbits.TrailingZeros32(all>>16|1<<16) - 12 // of upper halves
+	if halves {
+		i = min(2*i+1, 2*(mathbits.TrailingZeros32(all|1<<16)-12))
+	}
+	return i
 }
 
-// valueOf returns the value with a key.
-func valueOf[V Comparable, K key](k K) (v V) {
-	switch v := any(&v).(type) {
-	case *float32:
-		k := int32(k)
-		*v = math.Float32frombits(uint32(k ^ k>>31&math.MaxInt32))
-	case *float64:
-		k := int64(k)
-		*v = math.Float64frombits(uint64(k ^ k>>63&math.MaxInt64))
-	case *int32:
-		*v = int32(k)
-	case *int64:
-		*v = int64(k)
+// infinities returns two infinities without a sign.
+func (h Half) infinities() uint32 {
+	if h == BF16 {
+		return 0x7f80_7f80
 	}
-	return v
+	return 0x7c00_7c00
 }
 
 func flipped(w pack, flip uint64) pack {
@@ -208,8 +200,6 @@ func flipped(w pack, flip uint64) pack {
 	}
 	return w
 }
-
-func isFloat[V Comparable]() bool { return V(1)/2 != 0 }
 
 // opposite returns 8 bytes with the bits that change the sign of elements.
 func opposite(of uint32, wide bool) uint64 {
@@ -224,56 +214,35 @@ func opposite(of uint32, wide bool) uint64 {
 	return 0x80000000_80000000
 }
 
-// keyOf returns the key of a value.
-func keyOf[K key, V Comparable](v V) (k K) {
-	switch v := any(v).(type) {
-	case float32:
-		b := int32(math.Float32bits(v))
-		if v != v {
-			b = math.MaxInt32
-		}
-		return K(b ^ b>>31&math.MaxInt32)
-	case float64:
-		b := int64(math.Float64bits(v))
-		if v != v {
-			b = math.MaxInt64
-		}
-		return any(b ^ b>>63&math.MaxInt64).(K)
-	case int32:
-		return K(v)
-	case int64:
-		return any(v).(K)
-	}
-	return k
-}
-
 // leastKey returns the smallest key.
-func leastKey[K key]() (k K) {
+func leastKey[K key]() K { return ^mostKey[K]() }
+
+// mostKey returns the largest key.
+func mostKey[K key]() (k K) {
 	switch k := any(&k).(type) {
 	case *int32:
-		*k = math.MinInt32
+		*k = math.MaxInt32
 	case *int64:
-		*k = math.MinInt64
+		*k = math.MaxInt64
 	}
 	return k
 }
 
-// leastElement returns the bits of the smallest element.
-func leastElement(half Half, of uint32, wide bool) uint64 {
-	least := int64(math.MinInt64)
+// leastElements returns 8 bytes with the bits of the smallest element.
+func leastElements(half Half, of uint32, wide bool) uint64 {
 	switch {
 	case of&OfHalves != 0 && half == BF16:
-		least = -0x80
+		return 0xff80_ff80_ff80_ff80
 	case of&OfHalves != 0:
-		least = -0x400
+		return 0xfc00_fc00_fc00_fc00
 	case of&OfFloats != 0 && wide:
-		least = -1 << 52
+		return 0xfff0_0000_0000_0000
 	case of&OfFloats != 0:
-		least = -0x800000
-	case !wide:
-		least = math.MinInt32
+		return 0xff800000_ff800000
+	case wide:
+		return 1 << 63
 	}
-	return uint64(least)
+	return 0x80000000_80000000
 }
 
 func sizeOfKey[K key]() int {
@@ -283,113 +252,93 @@ func sizeOfKey[K key]() int {
 	return 8
 }
 
-// allCompared returns the elements of a pack in the type in which they are compared. The bits of a Half are the upper
-// ones of a float32. For F16, its value is not that of the element, but the order is the same.
-func allCompared[V Comparable, T Ordered](w *pack) (c [8]V) {
-	switch c := any(&c).(type) {
-	case *[8]float32:
-		if Size[T]() == 2 {
-			*c = floats[uint16](BF16, w)
-		} else {
-			*c = floats[float32](BF16, w)
-		}
-	case *[8]float64:
-		c[0], c[1] = math.Float64frombits(long(w, 0)), math.Float64frombits(long(w, 2))
-	case *[8]int32:
-		for i := range w {
-			c[i] = int32(w[i])
-		}
-	case *[8]int64:
-		c[0], c[1] = int64(long(w, 0)), int64(long(w, 2))
+// largest returns the keys of the largest elements of n packs.
+func largest[K key](w *[4]pack, n int, half Half, of uint32, flip uint64) (keys [4]K) {
+	var x [4]pack
+	for k := range n {
+		x[k] = flipped(w[k], flip)
 	}
-	return c
+	// Each type has its own code for all packs.
+	switch {
+	case sizeOfKey[K]() == 8 && of&OfFloats != 0:
+		for k := range n {
+			v := x[k]
+			keys[k] = K(keyOfDoubles(math.Float64frombits(long(&v, 0)), math.Float64frombits(long(&v, 2))))
+		}
+	case sizeOfKey[K]() == 8:
+		for k := range n {
+			v := x[k]
+			keys[k] = K(max(int64(long(&v, 0)), int64(long(&v, 2))))
+		}
+	case of&OfHalves != 0:
+		for k := range n {
+			// The bits of an element are the upper ones of a float32. For F16, its value is not that of the element, but
+			// the order is the same.
+			w := x[k]
+			v := floats[uint16](BF16, &w)
+			keys[k] = K(keyOf(mostOf8(&v, 8), hasNaN(&w, half)))
+		}
+	case of&OfFloats != 0:
+		for k := range n {
+			w := x[k]
+			v := floats[float32](BF16, &w)
+			nan1, nan2 := unordered(v[0], v[1]), unordered(v[2], v[3])
+			keys[k] = K(keyOf(mostOf8(&v, 4), nan1 || nan2))
+		}
+	default:
+		for k := range n {
+			v := x[k]
+			keys[k] = K(max(max(int32(v[0]), int32(v[2])), max(int32(v[1]), int32(v[3]))))
+		}
+	}
+	return keys
 }
 
-// largest returns the largest element of a set in a pack, which is a NaN if one of them is.
-func largest[T Ordered, V Comparable](w pack, own only, half Half) V {
-	v := allCompared[V, T](&w)
-	none := least[V]()
-	if f, ok := any(&none).(*float32); ok && Size[T]() == 2 {
-		*f = -infinity(half)
-	}
-	within[T](&v, own, none)
-	nan := false
-	for i := 0; isFloat[V]() && i < perPack[T](); i++ {
-		switch {
-		case Size[T]() == 2:
-			nan = nan || isNaN(any(v[i]).(float32), half)
-		case i%2 == 0:
-			nan = nan || unordered(v[i], v[i+1])
-		}
-	}
-	for d := perPack[T]() / 2; d > 0; d /= 2 {
+// mostOf8 returns the largest of n numbers that is not a NaN.
+func mostOf8(v *[8]float32, n int) float32 {
+	x := *v
+	for d := n / 2; d > 0; d /= 2 {
 		for i := range d {
-			v[i] = larger(v[i], v[i+d])
+			x[i] = num.Max(x[i], x[i+d])
 		}
 	}
-	if nan {
-		return notANumber[V]()
-	}
-	return v[0]
+	return x[0]
 }
 
-// isNaN reports whether an element of type Half is a NaN.
-func isNaN(v float32, half Half) bool { return !(num.Abs(v) <= infinity(half)) }
-
-// infinity returns the float32 that has the bits of an infinity of type Half.
-func infinity(half Half) float32 {
-	if half == BF16 {
-		return math32.Inf(1)
+// keyOf returns the key of a number, or that of NaNs. Adding 0 changes the sign of -0.
+func keyOf(v float32, nan bool) int32 {
+	b := int32(math.Float32bits(v + 0))
+	b ^= b >> 31 & math.MaxInt32
+	if nan {
+		b = math.MaxInt32
 	}
-	return math.Float32frombits(0x7c00 << 16)
+	return b
+}
+
+// keyOfDoubles returns the key of the larger number, or that of NaNs if one is a NaN.
+func keyOfDoubles(v, w float64) int64 {
+	b := int64(math.Float64bits(num.Max(v, w) + 0))
+	b ^= b >> 63 & math.MaxInt64
+	if v != v || w != w {
+		b = math.MaxInt64
+	}
+	return b
+}
+
+// hasNaN reports whether an element of type Half is a NaN. Without its sign, a NaN is larger than infinity.
+func hasNaN(w *pack, half Half) bool {
+	var sums uint32
+	for _, v := range w {
+		sums |= v&0x7fff_7fff + (0x7fff_7fff - half.infinities())
+	}
+	return sums&0x8000_8000 != 0
 }
 
 // unordered reports whether one of two floats is a NaN.
-func unordered[V Comparable](a, b V) (nan bool) {
-	if v, ok := any(a).(float32); ok && gpu.Device() {
-		gpu.PurePTX("setp.nan.f32 %0, %1, %2;", gpu.Out(&nan), gpu.In(v), gpu.In(any(b).(float32)))
+func unordered(a, b float32) (nan bool) {
+	if gpu.Device() {
+		gpu.PurePTX("setp.nan.f32 %0, %1, %2;", gpu.Out(&nan), gpu.In(a), gpu.In(b))
 		return nan
 	}
 	return a != a || b != b
-}
-
-// larger returns the larger value, or the other one if one is a NaN.
-func larger[V Comparable](a, b V) V {
-	switch a := any(&a).(type) {
-	case *float32:
-		*a = num.Max(*a, any(b).(float32))
-	case *float64:
-		*a = num.Max(*a, any(b).(float64))
-	case *int32:
-		*a = max(*a, any(b).(int32))
-	case *int64:
-		*a = max(*a, any(b).(int64))
-	}
-	return a
-}
-
-// least returns the smallest value.
-func least[V Comparable]() (v V) {
-	switch v := any(&v).(type) {
-	case *float32:
-		*v = -math32.Inf(1)
-	case *float64:
-		*v = math.Inf(-1)
-	case *int32:
-		*v = math.MinInt32
-	case *int64:
-		*v = math.MinInt64
-	}
-	return v
-}
-
-// notANumber returns a NaN. Integers have none.
-func notANumber[V Comparable]() (v V) {
-	switch v := any(&v).(type) {
-	case *float32:
-		*v = math.Float32frombits(0x7fffffff)
-	case *float64:
-		*v = math.Float64frombits(0x7fffffffffffffff)
-	}
-	return v
 }

@@ -8,7 +8,7 @@ import (
 
 // A line is a row whose elements are visited in order, and then replaced.
 type line interface {
-	*twice[*Block] | *twice[*Cluster] | *bundled
+	*twice[*Block] | *twice[*Cluster]
 	// forth calls begin once. It then calls one for each of the thread's single elements, and do for each of its
 	// packs.
 	forth(begin func(), one func(x float32), do func(s sized, w *pack))
@@ -19,16 +19,15 @@ type line interface {
 	before() uint64                                                      // number of bytes before the line's packs in the row
 	exchange(v, none pair, combine func(p pair, width uint32) pair) pair // see Team
 	pairs() bool
-	sample() pack                     // returns elements whose mean is likely to be near the mean of the row
-	load(s sized, column uint64) pack // returns the elements of an operand for a pack
+	sample() pack // returns elements whose mean is likely to be near the mean of the row
 }
 
 // twice is a row that a team reads twice. A thread copies its packs to shared memory, as many as there is room
 // for. If that is all of them, it reads the row from memory once. Each thread reads only packs that it has copied
 // itself, so there is no barrier. The single elements are few, and are read from the cache.
 //
-// On devices that can, the copies are asynchronous: registers have room for few loads, and a multiprocessor must
-// have many more in flight.
+// The copies are asynchronous: registers have room for few loads, and a multiprocessor must have many more in flight.
+// On devices that cannot copy like that, threads read packs from memory: see direct.
 type twice[M Team] struct {
 	team     M
 	half     Half
@@ -47,9 +46,12 @@ type twice[M Team] struct {
 // because they exchange values with shuffles. After the last row, some of them therefore get a row without
 // columns. columns are the addresses of operands with an element for each column, or 0.
 func eachTwice[M Team](t gpu.Thread, team M, columns [2]uint64, dst, src, rows, cols, dstPitch, srcPitch uint64, half Half, do func(r *twice[M])) {
-	slots := int32(uint32(len(gpu.DynamicShared[pack](t))) / max(uint32(t.BlockDimX()*t.BlockDimY()), 1))
-	if slots == 0 {
-		panic("the launch has no shared memory for the packs of each thread")
+	slots := int32(0)
+	if team.pairs() {
+		slots = int32(uint32(len(gpu.DynamicShared[pack](t))) / max(uint32(t.BlockDimX()*t.BlockDimY()), 1))
+		if slots == 0 {
+			panic("the launch has no shared memory for the packs of each thread")
+		}
 	}
 	teams := uint64(t.BlockDimY())
 	row, step := team.number()*teams+uint64(t.ThreadY()), team.count()*teams
@@ -122,6 +124,15 @@ func (r *twice[M]) forth(begin func(), one func(x float32), do func(s sized, w *
 	t := r.team.thread()
 	rank, size := int32(t.ThreadX()), int32(t.BlockDimX())
 	room, threads := gpu.DynamicShared[pack](t), size*int32(t.BlockDimY())
+	if !r.pairs() {
+		begin()
+		for i := rank; i < r.singles; i += size {
+			asIs()
+			one(r.half.at(r.src + r.single(int(i))))
+		}
+		r.direct(func(s sized, w *pack, _ uint64) { do(s, w) })
+		return
+	}
 	for from := int32(0); ; {
 		end := r.start(from)
 		if from == 0 {
@@ -148,6 +159,18 @@ func (r *twice[M]) forth(begin func(), one func(x float32), do func(s sized, w *
 	}
 }
 
+// direct calls a function for each of the thread's packs, with the number of bytes before it. It is for old devices:
+// packs are read from memory or from a cache, and all types have the same code.
+func (r *twice[M]) direct(do func(s sized, w *pack, at uint64)) {
+	t := r.team.thread()
+	for k := int32(t.ThreadX()); k < r.packs; k += int32(t.BlockDimX()) {
+		asIs()
+		at := uint64(uint32(k)) * 16
+		w := *words(r.src + r.begin + at)
+		do(sized{half: r.half, any: true}, &w, at)
+	}
+}
+
 // single returns the number of bytes before single element i in the row. The elements of packs follow the others.
 func (r *twice[M]) single(i int) uint64 {
 	at := uint64(i) << r.half.log()
@@ -167,9 +190,12 @@ func (r *twice[M]) back(alone bool, one func(x float32, at uint64) float32, do f
 	room, threads := gpu.DynamicShared[pack](t), size*int32(t.BlockDimY())
 	first := r.dst + r.begin
 	singles := int(r.singles)
-	if !r.plain {
+	switch {
+	case !r.plain:
 		singles += int(r.packs) << (4 - r.half.log())
-	} else {
+	case !r.pairs():
+		r.direct(func(s sized, w *pack, at uint64) { *words(first + at) = do(s, w, at) })
+	default:
 		for from := r.from; ; {
 			end := min(r.packs, from+r.slots*size)
 			loop := func(s sized) {
@@ -219,5 +245,3 @@ func (r *twice[M]) sample() (w pack) {
 }
 
 func (r *twice[M]) before() uint64 { return r.begin }
-
-func (r *twice[M]) load(_ sized, column uint64) pack { return *words(column) }

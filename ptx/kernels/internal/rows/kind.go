@@ -2,8 +2,6 @@ package rows
 
 import (
 	"math"
-
-	"github.com/purecuda/cuda/ptx/gpu"
 )
 
 // F32 is float32 for kernels of floats of any type up to 32 bits.
@@ -31,9 +29,9 @@ func (h Half) set(address uint64, v float32) {
 
 // sized is a type of which the size is known to the compiler, so that each size has its own code.
 type sized struct {
-	wide  bool // whether it is F32
-	half  Half // of other types
-	short bool // whether packs have 8 bytes instead of 16
+	wide bool // whether it is F32
+	half Half // of other types
+	any  bool // whether the size is not known after all: half may be F32, and two is for the elements
 }
 
 // sized calls a function for the size of the type.
@@ -57,6 +55,32 @@ func (h Half) constant(do func(sized)) {
 	}
 }
 
+// Kernels for old devices visit two elements of a pack at a time, and have the same code for all types.
+
+// twos returns the number of pairs of elements of a pack.
+func (s sized) twos() uint32 { return 8 >> s.half.log() }
+
+// two returns the first two elements of a pack and removes them.
+func (s sized) two(w *pack) (x, y float32) {
+	if s.half == F32 {
+		x, y = math.Float32frombits(w[0]), math.Float32frombits(w[1])
+		*w = pack{w[2], w[3]}
+		return x, y
+	}
+	x, y = halfOf(s.half, uint16(w[0])), halfOf(s.half, uint16(w[0]>>16))
+	*w = pack{w[1], w[2], w[3]}
+	return x, y
+}
+
+// addTwo rounds two elements and adds them to the end of a pack.
+func (s sized) addTwo(w *pack, x, y float32) {
+	if s.half == F32 {
+		*w = pack{w[2], w[3], math.Float32bits(x), math.Float32bits(y)}
+		return
+	}
+	*w = pack{w[1], w[2], w[3], uint32(roundTo[uint16](s.half, x)) | uint32(roundTo[uint16](s.half, y))<<16}
+}
+
 // floats returns the elements of a pack.
 func (s sized) floats(w *pack) [8]float32 {
 	if s.wide {
@@ -77,9 +101,6 @@ func (s sized) packed(pairs bool, v *[8]float32) pack {
 func (s sized) inPack() uint32 {
 	n := uint32(8)
 	if s.wide {
-		n /= 2
-	}
-	if s.short {
 		n /= 2
 	}
 	return n
@@ -105,20 +126,3 @@ func (h Half) ones() pack {
 }
 
 func repeatedWord(w uint32) pack { return pack{w, w, w, w} }
-
-// An element in shared memory has a place, which counts elements.
-
-func (h Half) shared(t gpu.Thread, place uint32) float32 {
-	if h == F32 {
-		return gpu.DynamicShared[float32](t)[place]
-	}
-	return halfOf(h, gpu.DynamicShared[uint16](t)[place])
-}
-
-func (h Half) setShared(t gpu.Thread, place uint32, v float32) {
-	if h == F32 {
-		gpu.DynamicShared[float32](t)[place] = v
-	} else {
-		gpu.DynamicShared[uint16](t)[place] = roundTo[uint16](h, v)
-	}
-}

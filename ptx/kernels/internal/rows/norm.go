@@ -1,28 +1,24 @@
 package rows
 
-import "github.com/purecuda/cuda/ptx/gpu"
+import (
+	"math"
 
-// RMSNorm divides each row by its root mean square: see kernels.RMSNorm. The address of weight may be
-// 0.
-func RMSNorm(t gpu.Thread, dst, src, weight, rows, cols, dstPitch, srcPitch uint64, eps float32, half Half) {
+	"github.com/purecuda/cuda/ptx/gpu"
+)
+
+// Norm moves each row to the mean 0 and the variance 1, or with RMS in "of" only divides it by its root mean square: see
+// kernels.LayerNorm and kernels.RMSNorm. The addresses of weight and bias may be 0.
+func Norm(t gpu.Thread, dst, src, weight, bias, rows, cols, dstPitch, srcPitch uint64, eps float32, of Half) {
 	part := partOf(cols)
-	eachTwice(t, &Block{t: t}, [2]uint64{weight}, dst, src, rows, cols, dstPitch, srcPitch, half, func(r *twice[*Block]) {
-		rms(t, r, weight, part, eps, half)
+	eachTwice(t, &Block{t: t}, [2]uint64{weight, bias}, dst, src, rows, cols, dstPitch, srcPitch, of&3, func(r *twice[*Block]) {
+		layer(t, r, weight, bias, part, eps, of&3, of&RMS != 0)
 	})
 }
 
-// RMSNormInClusters is RMSNorm for sm_90 and later. A cluster can share a row.
+// RMSNormInClusters is Norm with RMS for sm_90 and later. A cluster can share a row.
 func RMSNormInClusters(t gpu.Thread, dst, src, weight, rows, cols, dstPitch, srcPitch uint64, eps float32, half Half) {
 	part := partOf(cols)
 	eachTwice(t, clusterOf(t), [2]uint64{weight}, dst, src, rows, cols, dstPitch, srcPitch, half, func(r *twice[*Cluster]) {
-		rms(t, r, weight, part, eps, half)
-	})
-}
-
-// RMSNormOfBundles is RMSNorm for sm_90 and later, and for short rows.
-func RMSNormOfBundles(t gpu.Thread, dst, src, weight, rows, cols, dstPitch, srcPitch uint64, eps float32, half Half) {
-	part := partOf(cols)
-	bundles(t, true, dst, src, rows, cols, dstPitch, srcPitch, half, func(r *bundled) {
 		rms(t, r, weight, part, eps, half)
 	})
 }
@@ -39,45 +35,35 @@ func rms[R line](t gpu.Thread, r R, weight uint64, part, eps float32, half Half)
 	})
 	all := r.exchange(pair{sum, 0}, pair{}, func(p pair, width uint32) pair { return pair{sumOf(t, p[0], width), 0} })
 	factor := gpu.ApproxRsqrt(all[0]*part + eps)
-	finish(r, weight, 0, half, func(x, w, _ float32) float32 { return x * factor * w })
+	finish(r, weight, 0, half, false, func(x, w, _ float32) float32 { return x * factor * w })
 }
 
-// LayerNorm moves each row to the mean 0 and the variance 1: see kernels.LayerNorm. The addresses of
-// weight and bias may be 0.
-func LayerNorm(t gpu.Thread, dst, src, weight, bias, rows, cols, dstPitch, srcPitch uint64, eps float32, half Half) {
-	part := partOf(cols)
-	eachTwice(t, &Block{t: t}, [2]uint64{weight, bias}, dst, src, rows, cols, dstPitch, srcPitch, half, func(r *twice[*Block]) {
-		layer(t, r, weight, bias, part, eps, half)
-	})
-}
-
-// LayerNormInClusters is LayerNorm for sm_90 and later. A cluster can share a row.
+// LayerNormInClusters is Norm without RMS for sm_90 and later. A cluster can share a row.
 func LayerNormInClusters(t gpu.Thread, dst, src, weight, bias, rows, cols, dstPitch, srcPitch uint64, eps float32, half Half) {
 	part := partOf(cols)
 	eachTwice(t, clusterOf(t), [2]uint64{weight, bias}, dst, src, rows, cols, dstPitch, srcPitch, half, func(r *twice[*Cluster]) {
-		layer(t, r, weight, bias, part, eps, half)
-	})
-}
-
-// LayerNormOfBundles is LayerNorm for sm_90 and later, and for short rows.
-func LayerNormOfBundles(t gpu.Thread, dst, src, weight, bias, rows, cols, dstPitch, srcPitch uint64, eps float32, half Half) {
-	part := partOf(cols)
-	bundles(t, false, dst, src, rows, cols, dstPitch, srcPitch, half, func(r *bundled) {
-		layer(t, r, weight, bias, part, eps, half)
+		layer(t, r, weight, bias, part, eps, half, false)
 	})
 }
 
 // layer adds the distances of the elements to a number near the mean, and their squares. This takes one
 // exchange, and loses little if the number is at most twice the standard deviation from the mean. If it is
 // further away, the sums are repeated with the mean. The mean of the sample is likely to be near that of the row.
-func layer[R line](t gpu.Thread, r R, weight, bias uint64, part, eps float32, half Half) {
+func layer[R line](t gpu.Thread, r R, weight, bias uint64, part, eps float32, half Half, rms bool) {
 	var near, mean, squared float32
+	var sums pair
 	for again := false; ; again = true {
-		var sums pair
+		sums = pair{}
 		r.forth(func() {
 			// Using the sample waits for its load, so the copies of the row must start before.
-			if !again {
+			if !again && !rms {
 				sample := r.sample()
+				if of := (sized{half: half}); !r.pairs() {
+					a, b := of.two(&sample)
+					c, d := of.two(&sample)
+					near = (a + b + c + d) / 4
+					return
+				}
 				half.sized(func(of sized) {
 					v := of.floats(&sample)
 					near = (v[0] + v[1] + v[2] + v[3]) / 4
@@ -87,6 +73,28 @@ func layer[R line](t gpu.Thread, r R, weight, bias uint64, part, eps float32, ha
 			x -= near
 			sums = pair{sums[0] + x, sums[1] + x*x}
 		}, func(of sized, w *pack) {
+			if rms { // in the order of rms
+				s := [2]float32{sums[1], 0}
+				//gpu:unroll 1
+				for range of.twos() {
+					x, y := of.two(w)
+					s = [2]float32{s[0] + x*x, s[1] + y*y}
+				}
+				sums[1] = s[0] + s[1]
+				return
+			}
+			if of.any {
+				var s pair
+				//gpu:unroll 1
+				for range of.twos() {
+					x, y := of.two(w)
+					x, y = x-near, y-near
+					s = pair{s[0] + x, s[1] + x*x}
+					s = pair{s[0] + y, s[1] + y*y}
+				}
+				sums = pair{sums[0] + s[0], sums[1] + s[1]}
+				return
+			}
 			v := of.floats(w)
 			x := v[0] - near
 			s := pair{x, x * x} // sums of packs round less often than a sum of all elements
@@ -97,6 +105,9 @@ func layer[R line](t gpu.Thread, r R, weight, bias uint64, part, eps float32, ha
 			sums = pair{sums[0] + s[0], sums[1] + s[1]}
 		})
 		sums = r.exchange(sums, pair{}, func(p pair, width uint32) pair { return sumsOf(t, p, width) })
+		if rms {
+			break
+		}
 		d := sums[0] * part
 		mean = near + d
 		squared = sums[1]*part - d*d
@@ -109,8 +120,11 @@ func layer[R line](t gpu.Thread, r R, weight, bias uint64, part, eps float32, ha
 		near = mean
 	}
 	factor := gpu.ApproxRsqrt(squared + eps)
+	if rms {
+		factor = gpu.ApproxRsqrt(sums[1]*part + eps)
+	}
 	shift := -mean * factor
-	finish(r, weight, bias, half, func(x, w, b float32) float32 {
+	finish(r, weight, bias, half, rms, func(x, w, b float32) float32 {
 		return gpu.FMA(gpu.FMA(x, factor, shift), w, b)
 	})
 }
@@ -119,11 +133,15 @@ func layer[R line](t gpu.Thread, r R, weight, bias uint64, part, eps float32, ha
 func partOf(cols uint64) float32 { return gpu.ApproxRcp(float32(cols)) }
 
 // finish stores what a function makes of each element, and of the elements of weight and bias of its column.
-func finish[R line](r R, weight, bias uint64, half Half, do func(x, weight, bias float32) float32) {
-	factors, summands := half.ones(), pack{}
+func finish[R line](r R, weight, bias uint64, half Half, rms bool, do func(x, weight, bias float32) float32) {
+	factors, summands, none := half.ones(), pack{}, float32(0)
+	if rms { // so that -0 stays -0
+		none = math.Float32frombits(1 << 31)
+		summands = repeatedWord(1<<31 | 1<<15>>(half/F32*16))
+	}
 	weightOfPacks, biasOfPacks := weight+r.before(), bias+r.before()
 	r.back(true, func(x float32, at uint64) float32 {
-		w, b := float32(1), float32(0)
+		w, b := float32(1), none
 		if weight != 0 {
 			w = half.at(weight + at)
 		}
@@ -134,10 +152,22 @@ func finish[R line](r R, weight, bias uint64, half Half, do func(x, weight, bias
 	}, func(of sized, v *pack, at uint64) pack {
 		// Both loads begin before one ends.
 		if weight != 0 {
-			factors = r.load(of, weightOfPacks+at)
+			factors = *words(weightOfPacks + at)
 		}
 		if bias != 0 {
-			summands = r.load(of, biasOfPacks+at)
+			summands = *words(biasOfPacks + at)
+		}
+		if of.any {
+			from, w, b := *v, factors, summands
+			var to pack
+			//gpu:unroll 1
+			for range of.twos() {
+				x, y := of.two(&from)
+				wx, wy := of.two(&w)
+				bx, by := of.two(&b)
+				of.addTwo(&to, do(x, wx, bx), do(y, wy, by))
+			}
+			return to
 		}
 		x, w, b := of.floats(v), of.floats(&factors), of.floats(&summands)
 		for i := range of.inPack() {

@@ -21,13 +21,14 @@ const mostRows = 1024
 
 // operator is what a reduction does with values of type V.
 type operator[V any] struct {
-	none     V                                               // changes no other value
-	find     func(row uint64, n int, end uint64, s stride) V // returns the value of the elements of a thread
-	with     func(a, b V) V                                  // combines two values
-	over     func(v V) V                                     // combines the values of a warp or of a smaller team
-	leave    func(at uint64, v V)                            // stores a value for other blocks
-	fetch    func(at uint64) V                               // loads such a value
-	conclude func(row int, at, end uint64, v V)              // stores the result of the row at an address
+	none     V                                  // changes no other value
+	empty    uint64                             // 8 bytes of elements that change no value
+	find     func(p *span, s stride) V          // returns the value of the elements of a thread
+	with     func(a, b V) V                     // combines two values
+	over     func(v V) V                        // combines the values of a warp or of a smaller team
+	leave    func(at uint64, v V)               // stores a value for other blocks
+	fetch    func(at uint64) V                  // loads such a value
+	conclude func(row int, at, end uint64, v V) // stores the result of the row at an address
 }
 
 // stride is the first pack of a thread, and the distance to the next.
@@ -45,7 +46,9 @@ func reduce[V any](t gpu.Thread, r Reduction, log uint32, o operator[V]) {
 		}
 		team := t.BlockDimX()
 		at := r.Src + uint64(row)*(r.Pitch<<log)
-		v := o.find(at, n, end, stride{uint32(part*team + t.ThreadX()), uint32(parts * team)})
+		s := stride{uint32(part*team + t.ThreadX()), uint32(parts * team)}
+		p := spanOf(at, n, end, s, log, o.empty)
+		v := o.find(&p, s)
 		for turn := 0; ; turn++ {
 			v = overTeam(t, o, v)
 			if r.Parts <= 1 || turn > 0 {
@@ -110,65 +113,83 @@ func isLast(t gpu.Thread, counter uint64, parts uint32) bool {
 // second thread has the other one, so a row has at least two threads.
 type span struct {
 	at, after uint64 // addresses of the thread's first pack, and after the last pack of the row
-	edge      uint64 // address of the edge
-	own       only   // the elements of the row in the edge, or 0 if there is no edge
-	w         pack   // the edge
+	edge      uint64 // address of the edge, or 0 if there is none
+	w         pack   // the edge. Elements of other rows are replaced.
 }
 
-// spanOf returns what a thread has of a row of n elements in a matrix that ends at an address. It loads the edge.
-func spanOf[T Element](row uint64, n int, end uint64, s stride) (p span) {
-	rowEnd := row + uint64(n)*uint64(Size[T]())
+// spanOf returns what a thread has of a row of n elements of 1 << log bytes in a matrix that ends at an address. It loads
+// the edge, of which elements of other rows become those of empty.
+func spanOf(row uint64, n int, end uint64, s stride, log uint32, empty uint64) (p span) {
+	rowEnd := row + uint64(n)<<log
 	p.at, p.after = (row+15)&^15+uint64(s.first)*16, rowEnd&^15
 	if (row|rowEnd)&15 != 0 && s.first < 2 {
-		p.edge = row &^ 15
-		one := p.edge == p.after // both edges are the same pack, which the first thread has
-		begin := all[T]() << (uint32(row) & 15 >> shift[T]())
-		before := only(1)<<(uint32(rowEnd)&15>>shift[T]()) - 1
-		switch {
-		case s.first == 0 && one:
-			p.own = begin & before
-		case s.first == 0 && begin != all[T]():
-			p.own = begin
-		case s.first != 0 && !one:
-			p.edge, p.own = p.after, before
+		edge, begin, stop := row&^15, uint32(row)&15, uint32(16) // the bytes from begin to stop are of the row
+		one := edge == p.after                                   // both edges are the same pack, which the first thread has
+		if s.first != 0 {
+			edge, begin = p.after, 0
 		}
-		if p.own != 0 {
-			p.w = loadUpTo[T](p.edge, end)
+		if edge == p.after {
+			stop = uint32(rowEnd) & 15
+		}
+		if one && s.first != 0 {
+			stop = 0
+		}
+		if size := stop - begin; size-1 < 15 { // neither empty nor complete
+			p.edge, p.w = edge, loadUpTo(edge, end)
+			low := ^uint64(0) << (8 * begin) &^ (^uint64(0) << (8 * stop))
+			high := ^uint64(0) << (8*max(begin, 8) - 64) &^ (^uint64(0) << (8*max(stop, 8) - 64))
+			for i, own := range [4]uint32{uint32(low), uint32(low >> 32), uint32(high), uint32(high >> 32)} {
+				const choose = 0xca // the truth table of a&b | ^a&c
+				p.w[i] = gpu.Lop3(own, p.w[i], uint32(empty>>(i%2*32)), choose)
+			}
 		}
 	}
 	return p
 }
 
 // loadUpTo returns the pack at an address, or what of it is before the address end.
-func loadUpTo[T Element](at, end uint64) pack {
+func loadUpTo(at, end uint64) pack {
 	if at+16 <= end {
 		return *words(at)
 	}
-	return loadBefore[T](at, end)
+	return loadBefore(at, end)
 }
 
-// visit calls the function do for the packs of a thread. The thread loads four packs at a time. It loads its last pack
-// instead of those that it does not have, and valid is false. With inTwo, a constant, there is a branch for the last two
-// packs. Ptxas moves their loads into it. That is faster only if the work on two packs takes long.
-func (p *span) visit(s stride, inTwo bool, do func(w *pack, at uint64, valid bool)) {
+// visit calls the function do for the packs of a thread, four at a time, with the address of the first and the distances to
+// it in bytes. A thread loads the last pack of the row instead of those that it does not have. The row has "left" bytes from
+// the first pack on.
+func (p *span) visit(s stride, do func(w *[4]pack, at uint64, distances *[4]uint32, left uint32)) {
 	step := s.step * 16
 	for at := p.at; at < p.after; at += uint64(step) * 4 {
 		asIs()
 		left := uint32(min(p.after-at, 1<<31)) // more than three steps
 		var w [4]pack
-		var from [4]uint64
+		var distances [4]uint32
 		for k := range w {
-			if from[k] = at; k > 0 {
-				from[k] += uint64(min(uint32(k)*step, left-16))
+			if k > 0 {
+				distances[k] = min(uint32(k)*step, left-16)
 			}
-			w[k] = *words(from[k])
+			w[k] = *words(at + uint64(distances[k]))
 		}
-		// The compiler does not unroll a loop of so much code.
-		do(&w[0], from[0], true)
-		do(&w[1], from[1], step < left)
-		if !inTwo || 2*step < left {
-			do(&w[2], from[2], 2*step < left)
-			do(&w[3], from[3], 3*step < left)
+		do(&w, at, &distances, left)
+	}
+}
+
+// visitAll is like visit. Then it also calls do for the edge, with 1 byte left.
+func (p *span) visitAll(s stride, do func(w *[4]pack, left uint32)) {
+	step := s.step * 16
+	for at := p.at; at < p.after || p.edge != 0; at += uint64(step) * 4 {
+		asIs()
+		w, left := [4]pack{p.w, p.w, p.w, p.w}, uint32(1)
+		if at < p.after {
+			left = uint32(min(p.after-at, 1<<31)) // more than three steps
+			w[0] = *words(at)
+			for k := 1; k < len(w); k++ {
+				w[k] = *words(at + uint64(min(uint32(k)*step, left-16)))
+			}
+		} else {
+			p.edge = 0
 		}
+		do(&w, left)
 	}
 }

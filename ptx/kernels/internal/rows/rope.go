@@ -14,7 +14,7 @@ const headsOfThread = 4
 // Rope turns pairs of elements of heads: see kernels.Rope. With halves, pair i consists of elements i
 // and i+pairs, and otherwise of 2i and 2i+1. Elements after the pairs are copied. The angle is a
 // product of float64 that is reduced before it is rounded, so that large positions do no harm.
-func Rope[T Float](t gpu.Thread, dst, src, positions, frequencies, tokens uint64, heads, dim, pairs uint32, dstToken, dstHead, srcToken, srcHead uint64, halves bool, half Half) {
+func Rope(t gpu.Thread, dst, src, positions, frequencies, tokens uint64, heads, dim, pairs uint32, dstToken, dstHead, srcToken, srcHead uint64, halves bool, half Half) {
 	wide, groups := max(int(pairs), 1), max((int(heads)+headsOfThread-1)/headsOfThread, 1)
 	for n := uint64(t.GlobalX()); heads > 0 && n < tokens*uint64(groups*wide); n += uint64(t.GridStrideX()) {
 		rest := units.Div(n, uint64(wide))
@@ -30,16 +30,17 @@ func Rope[T Float](t gpu.Thread, dst, src, positions, frequencies, tokens uint64
 			sin, cos = turn(*value[int32](positions + 4*token), *value[float32](frequencies + 4*uint64(i)))
 		}
 		for h := head; h < min(heads, head+headsOfThread); h++ {
-			from := src + (token*srcToken+uint64(h)*srcHead)*uint64(Size[T]())
-			to := dst + (token*dstToken+uint64(h)*dstHead)*uint64(Size[T]())
+			from := src + (token*srcToken+uint64(h)*srcHead)<<half.log()
+			to := dst + (token*dstToken+uint64(h)*dstHead)<<half.log()
 			if pairs > 0 {
-				x, y := floatOf[T](half, from+offset[T](int(a), 1)), floatOf[T](half, from+offset[T](int(b), 1))
-				setFloat[T](half, to+offset[T](int(a), 1), x*cos-y*sin)
-				setFloat[T](half, to+offset[T](int(b), 1), x*sin+y*cos)
+				first, second := uint64(a)<<half.log(), uint64(b)<<half.log()
+				x, y := half.both(from+first, from+second)
+				half.set(to+first, x*cos-y*sin)
+				half.set(to+second, x*sin+y*cos)
 			}
 			for k := 2*pairs + i; k < dim; k += uint32(wide) {
-				at := offset[T](int(k), 1)
-				if Size[T]() == 4 {
+				at := uint64(k) << half.log()
+				if half == F32 {
 					*value[uint32](to + at) = *value[uint32](from + at)
 				} else {
 					*value[uint16](to + at) = *value[uint16](from + at)
@@ -47,6 +48,15 @@ func Rope[T Float](t gpu.Thread, dst, src, positions, frequencies, tokens uint64
 			}
 		}
 	}
+}
+
+// both returns the elements at two addresses. Both loads begin before one ends.
+func (h Half) both(a, b uint64) (x, y float32) {
+	if h == F32 {
+		return *value[float32](a), *value[float32](b)
+	}
+	v, w := *value[uint16](a), *value[uint16](b)
+	return halfOf(h, v), halfOf(h, w)
 }
 
 // turn returns the sine and the cosine of position·frequency. Turns are counted, because only their

@@ -89,39 +89,18 @@ func partsOf[T Element](row uint64, n int) parts {
 
 // loadBefore returns the pack at an address, of which elements from the address end on are 0: the
 // allocation may end there. This is for one pack of a matrix, and short rather than fast.
-func loadBefore[T Element](at, end uint64) (w pack) {
+func loadBefore(at, end uint64) (w pack) {
 	for after := at + 16; at < after; at += 4 {
 		asIs()
 		w = pack{w[1], w[2], w[3], 0}
 		switch {
 		case at+4 <= end:
 			w[3] = *value[uint32](at)
-		case Size[T]() == 2 && at < end:
+		case at < end:
 			w[3] = uint32(*value[uint16](at))
 		}
 	}
 	return w
-}
-
-// only is a set of elements of a pack that are side by side. Element i has bit i.
-type only uint32
-
-// all returns all elements of a pack.
-func all[T Element]() only { return 1<<perPack[T]() - 1 }
-
-// has reports whether element i is in the set.
-func (o only) has(i int) bool { return o&(1<<i) != 0 }
-
-// within replaces the elements of a pack of type T that are not in the set.
-func within[T Element, V any](v *[8]V, o only, none V) {
-	if o == all[T]() {
-		return
-	}
-	for i := range perPack[T]() {
-		if !o.has(i) {
-			v[i] = none
-		}
-	}
 }
 
 // single returns the index of single element i.

@@ -22,84 +22,124 @@ func SoftmaxInClusters(t gpu.Thread, dst, src, rows, cols, dstPitch, srcPitch ui
 	})
 }
 
-// SoftmaxOfBundles is Softmax for sm_90 and later, and for short rows.
-func SoftmaxOfBundles(t gpu.Thread, dst, src, rows, cols, dstPitch, srcPitch uint64, scale float32, half Half) {
-	bundles(t, true, dst, src, rows, cols, dstPitch, srcPitch, half, func(r *bundled) { softmax(t, r, scale, half) })
+// A powerSum is a sum of powers of 2, each divided by the power of an anchor.
+type powerSum struct {
+	anchor, sum float32
+	limit       float32 // of the differences of exponents to the anchor
 }
 
-// softmax adds powers of the elements' products with scale, each divided by the power of an anchor near the largest
+// atLowest returns a sum without an element, whose first one moves the anchor.
+func atLowest() powerSum { return powerSum{limit: -math32.Inf(1)} }
+
+// move adds a difference above the limit to the anchor, and reports whether it did. Until the sum has an element, that is
+// any difference.
+func (a *powerSum) move(m float32) bool {
+	if !(m > a.limit) {
+		return false
+	}
+	next := a.anchor + m
+	if next == a.anchor {
+		a.limit = slack
+		return false
+	}
+	if a.sum != 0 {
+		a.sum *= gpu.ApproxExp2FTZ(a.anchor - next)
+	}
+	if a.sum == 0 {
+		a.limit = -math32.Inf(1)
+	}
+	a.anchor = next
+	return true
+}
+
+// softmax adds powers of 2 of the elements' products with scale, each divided by the power of an anchor near the largest
 // product. What is divided by does not matter if it is the same for all elements.
 func softmax[R line](t gpu.Thread, r R, scale float32, half Half) {
-	if half != F32 {
-		scale *= 1 / math.Ln2
-	}
-	var anchor, sum float32
-	limit := -math32.Inf(1) // of the differences to the anchor
-	// move adds a difference above the limit to the anchor. Until the sum has an element, that is any difference.
-	move := func(m float32) bool {
-		if !(m > limit) {
-			return false
-		}
-		next := anchor + m
-		if next == anchor {
-			limit = slack
-			return false
-		}
-		if sum != 0 {
-			sum *= (sized{wide: half == F32}).roughPower(anchor - next)
-		}
-		if sum == 0 {
-			limit = -math32.Inf(1)
-		}
-		anchor = next
-		return true
-	}
+	natural := scale
+	scale *= 1 / math.Ln2
+	a := atLowest()
 	r.forth(func() {}, func(x float32) {
 		for {
 			asIs()
-			if d := difference(x, scale, anchor); !move(d) {
-				sum += (sized{wide: half == F32}).roughPower(d)
+			if d := difference(x, scale, a.anchor); !a.move(d) {
+				a.sum += gpu.ApproxExp2FTZ(d)
 				break
 			}
 		}
 	}, func(of sized, w *pack) {
+		if of.any {
+			for {
+				asIs()
+				m, rest := -math32.Inf(1), *w
+				//gpu:unroll 1
+				for range of.twos() {
+					x, y := of.two(&rest)
+					m = num.Max(m, num.Max(difference(x, scale, a.anchor), difference(y, scale, a.anchor)))
+				}
+				if !a.move(m) {
+					break
+				}
+			}
+			s, rest := [2]float32{a.sum, 0}, *w
+			//gpu:unroll 1
+			for range of.twos() {
+				x, y := of.two(&rest)
+				s[0] += gpu.ApproxExp2FTZ(difference(x, scale, a.anchor))
+				s[1] += gpu.ApproxExp2FTZ(difference(y, scale, a.anchor))
+			}
+			a.sum = s[0] + s[1]
+			return
+		}
 		v, n := of.floats(w), of.inPack()
 		var d [8]float32
 		for {
 			asIs()
-			d = differences(&v, scale, anchor, n)
+			d = differences(&v, scale, a.anchor, n)
 			m := [2]float32{d[0], d[1]} // two, because the next one of each does not wait for the other
 			for i := uint32(2); i < n; i++ {
 				m[i%2] = num.Max(m[i%2], d[i])
 			}
-			if !move(num.Max(m[0], m[1])) {
+			if !a.move(num.Max(m[0], m[1])) {
 				break
 			}
 		}
-		s := [2]float32{sum, 0}
+		s := [2]float32{a.sum, 0}
 		for i := range n {
-			s[i%2] += of.roughPower(d[i])
+			s[i%2] += gpu.ApproxExp2FTZ(d[i])
 		}
-		sum = s[0] + s[1]
+		a.sum = s[0] + s[1]
 	})
-	if sum == 0 {
-		anchor = -math32.Inf(1)
+	if a.sum == 0 {
+		a.anchor = -math32.Inf(1)
 	}
-	all := r.exchange(pair{anchor, sum}, pair{-math32.Inf(1), 0}, func(p pair, width uint32) pair {
+	all := r.exchange(pair{a.anchor, a.sum}, pair{-math32.Inf(1), 0}, func(p pair, width uint32) pair {
 		m := mostOf(t, p[0], width)
 		if p[0] != m {
-			p[1] *= (sized{wide: half == F32}).power(p[0] - m)
+			p[1] *= gpu.ApproxExp2FTZ(p[0] - m)
 		}
 		return pair{m, sumOf(t, p[1], width)}
 	})
 	anchor, factor := all[0], gpu.ApproxRcp(all[1])
+	lack := missing(natural, scale) * factor
 	r.back(false, func(x float32, _ uint64) float32 {
-		return (sized{wide: half == F32}).power(difference(x, scale, anchor)) * factor
+		return scaledPower(half == F32, difference(x, scale, anchor), factor, lack)
 	}, func(of sized, w *pack, _ uint64) pack {
+		if of.any {
+			rest := *w
+			var to pack
+			//gpu:unroll 1
+			for range of.twos() {
+				x, y := of.two(&rest)
+				x = scaledPower(half == F32, difference(x, scale, anchor), factor, lack)
+				y = scaledPower(half == F32, difference(y, scale, anchor), factor, lack)
+				of.addTwo(&to, x, y)
+			}
+			return to
+		}
 		v := of.floats(w)
 		v = differences(&v, scale, anchor, of.inPack())
 		for i := range of.inPack() {
-			v[i] = of.power(v[i]) * factor
+			v[i] = scaledPower(of.wide, v[i], factor, lack)
 		}
 		return of.packed(r.pairs(), &v)
 	})
@@ -134,18 +174,25 @@ func difference(x, scale, anchor float32) float32 {
 // slack limits how often the sum is scaled, and thus rounded, if the products grow slowly.
 const slack = 4
 
-// power returns exp(x), or 2 to the power of x for types of 16 bits, for x <= slack.
-func (s sized) power(x float32) float32 {
-	if s.wide {
-		return math32.Exp(x)
+// scaledPower returns 2 to the power of a difference, multiplied by a factor. That of float32 is corrected: see missing.
+func scaledPower(wide bool, d, factor, lack float32) float32 {
+	if wide {
+		d = num.Max(d, -lowest)
+		factor = gpu.FMA(d, lack, factor)
 	}
-	return s.roughPower(x)
+	return gpu.ApproxExp2FTZ(d) * factor
 }
 
-// roughPower is power for sums. Its relative error grows with -x, and the power becomes smaller.
-func (s sized) roughPower(x float32) float32 {
-	if s.wide {
-		x = float32(x * (1 / math.Ln2))
+// missing returns what the products with scale lack because it is a rounded natural/ln 2. The power of a difference d to
+// the largest product must be multiplied by 1 + d·missing.
+func missing(natural, scale float32) float32 {
+	const high = float32(1 / math.Ln2)
+	if math32.Abs(scale) < 0x1p-126 { // the products are then so small that it does not matter
+		return 0
 	}
-	return gpu.ApproxExp2FTZ(x)
+	low := gpu.FMA(natural, high, -scale) + natural*float32(1/math.Ln2-float64(high))
+	return low * math.Ln2 * gpu.ApproxRcpFTZ(scale)
 }
+
+// lowest is the negative of a power of which the exponential is 0.
+const lowest = 200

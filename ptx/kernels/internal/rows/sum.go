@@ -17,11 +17,34 @@ const (
 func Sums(t gpu.Thread, r Reduction, half Half) {
 	with := func(a, b float32) float32 { return a + b }
 	reduce(t, r, half.log(), operator[float32]{
-		find: func(row uint64, n int, end uint64, s stride) float32 {
-			if half == F32 {
-				return sumOfThread[float32](row, n, end, s, func(w *pack) [8]float32 { return floats[float32](half, w) })
-			}
-			return sumOfThread[uint16](row, n, end, s, func(w *pack) [8]float32 { return floats[uint16](half, w) })
+		find: func(p *span, s stride) (sum float32) {
+			step := s.step * 16
+			p.visitAll(s, func(w *[4]pack, left uint32) {
+				if half == F32 {
+					for k, v := range w {
+						if part := sumOf8(floats[float32](half, &v), 4); k == 0 || uint32(k)*step < left {
+							sum += part
+						}
+					}
+					return
+				}
+				// Two packs at a time. The code for each of four packs would be long.
+				for {
+					asIs()
+					u, v := w[0], w[1]
+					part, second := sumOf8(floats[uint16](half, &u), 8), sumOf8(floats[uint16](half, &v), 8)
+					sum += part
+					if step < left {
+						sum += second
+					}
+					if 2*step >= left {
+						return
+					}
+					left = min(left-2*step, 2*step)
+					w[0], w[1] = w[2], w[3]
+				}
+			})
+			return sum
 		},
 		with:     with,
 		over:     func(v float32) float32 { return overWarp(t, v, with) },
@@ -31,16 +54,29 @@ func Sums(t gpu.Thread, r Reduction, half Half) {
 	})
 }
 
-// LongSums adds the elements of each row in 8 bytes. Integers and floats of one size share a kernel, which has a loop for
-// each. A kernel with loops for several sizes would have too few registers to load four packs at once.
+// LongSums adds the elements of each row in 8 bytes. Integers and floats of one size share a kernel. A kernel for several
+// sizes would have too few registers to load four packs at once.
 func LongSums[T int32 | int64](t gpu.Thread, r Reduction, of uint32) {
 	with := func(a, b int64) int64 { return added(a, b, of) }
 	reduce(t, r, uint32(shift[T]()), operator[int64]{
-		find: func(row uint64, n int, end uint64, s stride) int64 {
-			if of == Floats {
-				return int64(math.Float64bits(sumOfThread[T](row, n, end, s, doubles[T])))
-			}
-			return sumOfThread[T](row, n, end, s, func(w *pack) [8]int64 { return integers[T](w, of) })
+		find: func(p *span, s stride) (sum int64) {
+			step := s.step * 16
+			p.visitAll(s, func(w *[4]pack, left uint32) {
+				if of == Floats {
+					for k, v := range w {
+						if part := sumOfDoubles[T](&v); k == 0 || uint32(k)*step < left {
+							sum = added(sum, int64(math.Float64bits(part)), Floats)
+						}
+					}
+					return
+				}
+				for k, v := range w {
+					if part := sumOfIntegers[T](&v, of); k == 0 || uint32(k)*step < left {
+						sum += part
+					}
+				}
+			})
+			return sum
 		},
 		with:     with,
 		over:     func(v int64) int64 { return overWarp(t, v, with) },
@@ -58,27 +94,10 @@ func added(a, b int64, of uint32) int64 {
 	return a + b
 }
 
-// sumOfThread returns the sum of the elements of a thread.
-func sumOfThread[T Element, N float32 | float64 | int64](row uint64, n int, end uint64, s stride, numbers func(w *pack) [8]N) (sum N) {
-	p := spanOf[T](row, n, end, s)
-	p.visit(s, Size[T]() == 2, func(w *pack, _ uint64, valid bool) {
-		v := numbers(w)
-		if part := sumOfPack[T](&v, all[T]()); valid {
-			sum += part
-		}
-	})
-	if p.own != 0 {
-		v := numbers(&p.w)
-		sum += sumOfPack[T](&v, p.own)
-	}
-	return sum
-}
-
-// sumOfPack returns the sum of the elements of a row in a pack. They are first added to each other. This makes the
-// error smaller, and the loop has fewer additions that wait for each other.
-func sumOfPack[T Element, N float32 | float64 | int64](v *[8]N, own only) N {
-	within[T](v, own, 0)
-	for d := perPack[T]() / 2; d > 0; d /= 2 {
+// sumOf8 returns the sum of n elements of a pack. They are first added to each other, and not one after the other to the sum
+// of the thread. This makes the error smaller, and the loop has fewer additions that wait for each other.
+func sumOf8(v [8]float32, n int) float32 {
+	for d := n / 2; d > 0; d /= 2 {
 		for i := range d {
 			v[i] += v[i+d]
 		}
@@ -86,31 +105,32 @@ func sumOfPack[T Element, N float32 | float64 | int64](v *[8]N, own only) N {
 	return v[0]
 }
 
-// doubles returns the elements of a pack, which are floats of 4 or 8 bytes.
-func doubles[T Element](w *pack) (v [8]float64) {
+// sumOfDoubles returns the sum of the elements of a pack, which are floats of 4 or 8 bytes.
+func sumOfDoubles[T Element](w *pack) float64 {
 	if Size[T]() == 8 {
-		v[0], v[1] = math.Float64frombits(long(w, 0)), math.Float64frombits(long(w, 2))
-		return v
+		return math.Float64frombits(long(w, 0)) + math.Float64frombits(long(w, 2))
 	}
+	var v [4]float64
 	for i := range w {
 		v[i] = float64(math.Float32frombits(w[i]))
 	}
-	return v
+	return v[0] + v[2] + (v[1] + v[3])
 }
 
-// integers returns the elements of a pack, which are integers.
-func integers[T Element](w *pack, of uint32) (v [8]int64) {
+// sumOfIntegers returns the sum of the elements of a pack, which are integers.
+func sumOfIntegers[T Element](w *pack, of uint32) int64 {
 	if Size[T]() == 8 {
-		v[0], v[1] = int64(long(w, 0)), int64(long(w, 2))
-		return v
+		return int64(long(w, 0)) + int64(long(w, 2))
 	}
-	for i := range w {
-		v[i] = int64(int32(w[i]))
-		if of == Unsigned {
-			v[i] = int64(w[i])
-		}
+	// Signed integers are added like unsigned ones, plus 1<<31 each.
+	sign, sum := uint32(1<<31), int64(-4<<31)
+	if of == Unsigned {
+		sign, sum = 0, 0
 	}
-	return v
+	for _, v := range w {
+		sum += int64(v ^ sign)
+	}
+	return sum
 }
 
 func long(w *pack, i int) uint64 { return uint64(w[i]) | uint64(w[i+1])<<32 }

@@ -69,7 +69,7 @@ func (p part[T]) load(t gpu.Thread, x []T, first int, full bool) {
 		}
 		return
 	}
-	//gpu:unroll 4
+	//gpu:unroll 1
 	for j := range uint32(Each) {
 		var v T
 		i := j*gpu.WarpSize + lane
@@ -90,7 +90,7 @@ func (p part[T]) store(t gpu.Thread, x []T, first int, full bool) {
 		}
 		return
 	}
-	//gpu:unroll 4
+	//gpu:unroll 1
 	for j := range uint32(Each) {
 		i := j*gpu.WarpSize + lane
 		if at := first + int(i); at < len(x) {

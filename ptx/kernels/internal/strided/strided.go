@@ -27,7 +27,7 @@ const (
 	logThreads = 8
 	threads    = 1 << logThreads
 	// each is the number of units that a thread copies at a time, if a row has so many.
-	each = 4
+	each = pack.Units
 	// minTile is the smallest extent for which tiles are faster than rows.
 	minTile = 16
 )
@@ -54,11 +54,7 @@ func stridedCopy(t gpu.Thread, dst, src uint64, s Strided) {
 	c := &shape{list, s.Runs, s.Run}
 	unit := pack.UnitOf(all)
 	if int(s.Run) <= unit && s.tiled() {
-		if s.Run == 8 {
-			tiles[uint64](t, dst, src, c, 8)
-		} else {
-			tiles[uint32](t, dst, src, c, int(s.Run))
-		}
+		tiles(t, dst, src, c, int(s.Run))
 		return
 	}
 	rows(t, dst, src, c, unit)
@@ -109,9 +105,9 @@ func moved(dst, src, i uint64, n int, s *shape) (to, from uint64) {
 
 // tiles copies elements of one run through tiles of the last two dimensions. The source is contiguous,
 // or almost so, along the first of them, and the destination along the second.
-func tiles[W pack.Word](t gpu.Thread, dst, src uint64, s *shape, size int) {
+func tiles(t gpu.Thread, dst, src uint64, s *shape, size int) {
 	x, y := &s.dims[dims-2], &s.dims[dims-1]
-	side := uint64(pack.WordSide[W]())
+	side := uint64(pack.TileSide(size))
 	across, down := (x.extent+side-1)/side, (y.extent+side-1)/side
 	outer := pack.Div(s.runs, x.extent*y.extent)
 	for n := uint64(t.BlockX()); n < outer*across*down; n += uint64(t.GridDimX()) {
@@ -121,7 +117,12 @@ func tiles[W pack.Word](t gpu.Thread, dst, src uint64, s *shape, size int) {
 		to, from := moved(dst, src, o, dims-2, s)
 		to += j*x.to + i*y.to
 		from += j*x.from + i*y.from
-		pack.Tile[W](t, to, from, int(y.to), int(x.to), int(x.from), int(y.from), int(x.extent-j), int(y.extent-i), size)
+		width, height := int(x.extent-j), int(y.extent-i)
+		if size == 8 {
+			pack.Tile[uint64](t, to, from, int(y.to), int(x.to), int(x.from), int(y.from), width, height, size)
+		} else {
+			pack.Tile[uint32](t, to, from, int(y.to), int(x.to), int(x.from), int(y.from), width, height, size)
+		}
 	}
 }
 
@@ -137,12 +138,8 @@ func rows(t gpu.Thread, dst, src uint64, s *shape, unit int) {
 		outer = pack.Div(s.runs, long)
 		toStep, fromStep = last.to, last.from
 	}
-	// A row has 2^lanes lanes. The masks of shift counts only tell the compiler that they are small.
-	lanes := 0
-	for lanes < logThreads && uint64(each)<<(lanes&15) < long {
-		lanes++
-	}
-	lanes &= 15
+	// A row has 2^lanes lanes. The mask only tells the compiler that the number is small.
+	lanes := min(bits.Len64((long-1)/each), logThreads) & 15
 	rowsOfBlock := logThreads - min(lanes, logThreads)
 	parts := (long + each<<lanes - 1) >> lanes / each
 	lane := uint64(t.ThreadX()) & (1<<lanes - 1)
@@ -154,16 +151,11 @@ func rows(t gpu.Thread, dst, src uint64, s *shape, unit int) {
 		}
 		to, from := moved(dst, src, row, n, s)
 		first := part*each<<lanes + lane
-		var w [each]pack.Words
-		for k := range each {
-			if at := first + uint64(k)<<lanes; at < long {
-				w[k] = pack.LoadUnit(from+at*fromStep, unit)
-			}
+		count := 0
+		if first < long {
+			count = int(min((long-first-1)>>lanes+1, each))
 		}
-		for k := range each {
-			if at := first + uint64(k)<<lanes; at < long {
-				pack.StoreUnit(to+at*toStep, unit, w[k])
-			}
-		}
+		w := pack.LoadUnits(from+first*fromStep, fromStep<<lanes, count, unit)
+		pack.StoreUnits(to+first*toStep, toStep<<lanes, count, unit, &w)
 	}
 }

@@ -61,6 +61,7 @@ func (b *block) shrink(t gpu.Thread) {
 	for shift := uint32(56); ; shift -= 8 {
 		b.digits[tid] = 0
 		t.Sync()
+		//gpu:unroll 1
 		for i := tid; i < n; i += Threads {
 			if c := b.kept[i]; shift == 56 || c>>((shift+8)&63) == prefix {
 				gpu.AtomicAdd(&b.digits[uint8(c>>(shift&63))], 1)
@@ -137,12 +138,14 @@ func (b *block) sort(t gpu.Thread) {
 	t.Sync()
 	n := int(*b.count)
 	size := 1 << (bits.Len32(uint32(max(n, b.k)-1)) & 31) // a power of two
+	//gpu:unroll 1
 	for i := n + t.ThreadX(); i < size; i += Threads {
 		b.kept[i] = 0
 	}
 	t.Sync()
 	for run := 2; run <= size; run *= 2 {
 		for step := run / 2; step > 0; step /= 2 {
+			//gpu:unroll 1
 			for i := t.ThreadX(); i < size/2; i += Threads {
 				low := 2*i - i&(step-1)
 				x, y := b.kept[low], b.kept[low+step]

@@ -1,11 +1,9 @@
-// Package unary contains the kernels that apply a function to each element: one for float64, and one for
-// float32 and for F16 and BF16, which are computed in float32 and rounded. A parameter selects the function
-// and the type.
+// Package unary contains the kernels that apply a function to each element: one for float32, and one for F16 and BF16,
+// which are computed in float32 and rounded. A parameter selects the function and the type. The kernel for float64 is in
+// package library.
 package unary
 
 import (
-	"math"
-
 	"github.com/purecuda/cuda/ptx/gpu"
 	"github.com/purecuda/cuda/ptx/kernels/internal/functions"
 	"github.com/purecuda/cuda/ptx/kernels/internal/pack"
@@ -38,7 +36,13 @@ func unary_f32(t gpu.Thread, dst, n, src uint64, f uint32) {
 	pack.Each[uint32](t, dst, n, pack.Full[uint32](), func(p pack.Part) {
 		w := pack.LoadWords[uint32](p, src)
 		x := w.Singles()
-		compute(pack.Fresh(f), x[:])
+		// Two at a time: the code is half as long, and other threads keep the multiprocessor busy.
+		//gpu:unroll 1
+		for range 2 {
+			y := [2]float32{x[0], x[1]}
+			compute(pack.Fresh(f), y[:])
+			x = [4]float32{x[2], x[3], y[0], y[1]}
+		}
 		pack.StoreWords[uint32](p, dst, pack.FromSingles(&x))
 	})
 }
@@ -50,25 +54,17 @@ func unary_half(t gpu.Thread, dst, n, src uint64, f uint32) {
 		f := pack.Fresh(f)
 		kind := pack.Kind(f >> 4)
 		x := w.Halves(kind)
-		halves(f, &x)
-		pack.StoreWords[uint16](p, dst, pack.FromHalves(kind, &x, false))
-	})
-}
-
-//gpu:kernel block=256
-func unary_f64(t gpu.Thread, dst, n, src uint64, f uint32) {
-	count := pack.Full[uint64]()
-	pack.Each[uint64](t, dst, n, count, func(p pack.Part) {
-		var x pack.Elements[uint64]
-		pack.Load(p, src, count, &x)
-		// One at a time: the code is half as long, and other threads keep the multiprocessor busy.
-		//gpu:unroll 1
-		for range count {
-			y := [1]float64{math.Float64frombits(x[0])}
-			compute(pack.Fresh(f), y[:])
-			x[0], x[1] = x[1], math.Float64bits(y[0])
+		if f&15 == GELU { // has so many instructions that those of a loop matter
+			each(functions.HalfGELU, x[:])
+		} else {
+			//gpu:unroll 1
+			for range 2 {
+				y := [4]float32(x[:4])
+				halves(pack.Fresh(f), &y)
+				x = [8]float32{x[4], x[5], x[6], x[7], y[0], y[1], y[2], y[3]}
+			}
 		}
-		pack.Store(p, dst, count, &x)
+		pack.StoreWords[uint16](p, dst, pack.FromHalves(kind, &x, false))
 	})
 }
 
@@ -142,18 +138,18 @@ func sigmoid[T functions.Float](f uint32, x []T) {
 	for k := range x {
 		u[k] = functions.Exp(u[k])
 	}
-	switch {
-	case f&2 != 0:
-		for k := range x {
-			x[k] = functions.Quotient(x[k], u[k])
-		}
-	case f&1 != 0:
-		for k := range x {
-			x[k] = functions.Quotient(1, u[k])
-		}
-	default:
+	if f&3 == 0 {
 		for k := range x {
 			x[k] = u[k]
 		}
+		return
+	}
+	if f&2 == 0 {
+		for k := range x {
+			x[k] = 1
+		}
+	}
+	for k := range x {
+		x[k] = functions.Quotient(x[k], u[k])
 	}
 }
