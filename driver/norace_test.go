@@ -7,6 +7,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/emulator"
+	"github.com/purecuda/cuda/internal/gputest"
 )
 
 // lostPooled is the number of extra allocations that a test must tolerate because a sync.Pool drops
@@ -22,7 +23,7 @@ func TestAViewIsTwoAllocations(t *testing.T) {
 		"bound":   func() { view = d.Bound(1) },
 		"guarded": func() { view = d.Guarded() },
 	} {
-		if n := testing.AllocsPerRun(100, newView); n != 2 {
+		if n := gputest.Allocs(100, newView); n != 2 {
 			t.Errorf("%s: %v allocations", name, n)
 		}
 	}

@@ -202,7 +202,7 @@ func TestCacheHitsAllocateAtMostTwoObjects(t *testing.T) {
 				k.OK(cache.AllocInto(c, k.S, &kept, elems))
 				k.OK(free(&kept))
 			})
-			if n := testing.AllocsPerRun(200, func() {
+			if n := gputest.Allocs(200, func() {
 				b, err := cache.Alloc[uint32](c, k.S, elems)
 				k.OK(err)
 				k.OK(free(b))

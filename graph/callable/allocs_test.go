@@ -97,7 +97,7 @@ func (k *kit) eagerCalls() {
 func (k *kit) allocates(what string, want int, f func()) {
 	k.Helper()
 	f()
-	if got := testing.AllocsPerRun(200, f); got > float64(want)+graphtest.AllocsAllowed && !graphtest.RaceDetector {
+	if got := gputest.Allocs(200, f); got > float64(want)+graphtest.AllocsAllowed && !graphtest.RaceDetector {
 		k.Errorf("%s: %v allocations, want %d", what, got, want)
 	}
 }

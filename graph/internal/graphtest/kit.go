@@ -171,7 +171,7 @@ func (k *Kit) Usable(s *driver.Stream) {
 // None checks that f does not allocate more than AllocsAllowed. It calls f about 200 times.
 func (k *Kit) None(what string, f func()) {
 	k.Helper()
-	if allocs := testing.AllocsPerRun(200, f); allocs > AllocsAllowed && !RaceDetector {
+	if allocs := gputest.Allocs(200, f); allocs > AllocsAllowed && !RaceDetector {
 		k.Errorf("%s: %v allocations", what, allocs)
 	}
 }

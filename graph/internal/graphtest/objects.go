@@ -2,10 +2,10 @@ package graphtest
 
 import (
 	"sync/atomic"
-	"testing"
 	"time"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/internal/gputest"
 )
 
 // Beside returns a kit for a second context on the same device.
@@ -54,7 +54,7 @@ func (k *Kit) User(destroy func()) *driver.UserObject {
 // Most checks that f allocates at most n objects.
 func (k *Kit) Most(n float64, what string, f func()) {
 	k.Helper()
-	if allocs := testing.AllocsPerRun(200, f); allocs > n+AllocsAllowed && !RaceDetector {
+	if allocs := gputest.Allocs(200, f); allocs > n+AllocsAllowed && !RaceDetector {
 		k.Errorf("%s: %v allocations, want %v at most", what, allocs, n)
 	}
 }
