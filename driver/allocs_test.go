@@ -50,7 +50,7 @@ func steadyState(t *testing.T, c *driver.Context) {
 	} {
 		noError(t, call())
 		noError(t, c.Synchronize(context.Background()))
-		if n := gputest.Allocs(100, func() {
+		if n := gputest.Allocs(0, 100, func() {
 			if err := call(); err != nil {
 				t.Error(err)
 			}
@@ -89,7 +89,7 @@ func TestWaitingDoesNotAllocate(t *testing.T) {
 		s := must(c.NewStream())(t)
 		f.busyFor = 3
 		noError(t, s.Wait(of.ctx))
-		if n := gputest.Allocs(100, func() {
+		if n := gputest.Allocs(0, 100, func() {
 			if err := s.Wait(of.ctx); err != nil {
 				t.Error(err)
 			}
@@ -130,7 +130,7 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 		"set small number": func() error { return driver.SetArg(l, 6, uint16(3)) },
 		"take a view":      func() error { return a.y.View(3, 9).Err() },
 	} {
-		if n := gputest.Allocs(100, func() {
+		if n := gputest.Allocs(0, 100, func() {
 			if err := f(); err != nil {
 				t.Fatal(err)
 			}
@@ -147,7 +147,7 @@ func TestRealDriverSteadyStateDoesNotAllocate(t *testing.T) {
 		host := closing[*driver.HostBuffer[float32]](w)(driver.AllocHost[float32](c, 2))
 		l := must(w.kernel("axpy").Prepare(driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(2)}, x, y, float32(2), uint32(2)))(t)
 		up, fill := must(driver.Upload(x, host))(t), must(driver.Fill(y, 0))(t)
-		if n := gputest.Allocs(100, func() {
+		if n := gputest.Allocs(0, 100, func() {
 			noError(t, firstOf(driver.SetArg(l, 2, float32(1)), w.s.Do(l)))
 			noError(t, firstOf(w.s.Do(up), w.s.Do(fill)))
 		}); n != 0 {
@@ -169,7 +169,7 @@ func TestStreamOrderedMemoryAllocatesTwoObjects(t *testing.T) {
 		"Close":     (*driver.Buffer[float32]).Close,
 		"FreeAsync": func(b *driver.Buffer[float32]) error { return b.FreeAsync(s) },
 	} {
-		if n := gputest.Allocs(1000, func() {
+		if n := gputest.Allocs(0, 1000, func() {
 			b, err := driver.AllocAsync[float32](s, 1000)
 			if err == nil {
 				err = free(b)
@@ -243,7 +243,7 @@ func TestKeptStreamOrderedMemoryAllocatesNothing(t *testing.T) {
 	for name, free := range map[string]func() error{
 		"Close": b.Close, "FreeAsync": func() error { return b.FreeAsync(s) },
 	} {
-		if n := gputest.Allocs(1000, func() {
+		if n := gputest.Allocs(0, 1000, func() {
 			if err := errors.Join(driver.AllocAsyncInto(s, &b, 1000), free()); err != nil {
 				t.Fatal(err)
 			}
@@ -276,7 +276,8 @@ func TestLoadingManyKernelsAllocatesLittle(t *testing.T) {
 	c := f.open(t)
 	src := []byte(text.String())
 	var m *driver.Module
-	allocs := gputest.Allocs(20, func() {
+	const most = 150
+	allocs := gputest.Allocs(most, 20, func() {
 		if m != nil {
 			noError(t, m.Close())
 		}
@@ -285,7 +286,7 @@ func TestLoadingManyKernelsAllocatesLittle(t *testing.T) {
 			must(m.Kernel(name))(t)
 		}
 	})
-	if allocs > 150 {
+	if allocs > most {
 		t.Errorf("%v allocations", allocs)
 	}
 	for k, name := range names {

@@ -319,7 +319,7 @@ func TestArgumentsSayWhatTheKernelDoesToThem(t *testing.T) {
 	if uint64(other.Block().Accesses) == v {
 		t.Error("two launches have one version")
 	}
-	if n := gputest.Allocs(100, func() {
+	if n := gputest.Allocs(0, 100, func() {
 		noError(t, driver.SetArg(l, 0, driver.In(a.x)))
 		noError(t, driver.SetArg(l, 0, driver.Out(a.x)))
 	}); n > 0 {

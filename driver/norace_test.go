@@ -23,7 +23,7 @@ func TestAViewIsTwoAllocations(t *testing.T) {
 		"bound":   func() { view = d.Bound(1) },
 		"guarded": func() { view = d.Guarded() },
 	} {
-		if n := gputest.Allocs(100, newView); n != 2 {
+		if n := gputest.Allocs(2, 100, newView); n != 2 {
 			t.Errorf("%s: %v allocations", name, n)
 		}
 	}

@@ -18,7 +18,7 @@ func TestPrintingDoesNotAllocate(t *testing.T) {
 	gputest.OnEmulator(t, emulator.Config{Stdout: io.Discard}, func(t *testing.T, c *driver.Context) {
 		m, s := must(c.LoadModule([]byte(printing)))(t), stream(t, c)
 		ok(t, s.Wait(t.Context()))
-		if n := gputest.Allocs(100, func() { ok(t, s.Wait(t.Context())) }); n != 0 {
+		if n := gputest.Allocs(0, 100, func() { ok(t, s.Wait(t.Context())) }); n != 0 {
 			t.Errorf("%v allocations", n)
 		}
 		ok(t, m.Close())

@@ -1,6 +1,7 @@
 package kernels
 
 import (
+	"math"
 	"math/bits"
 
 	"github.com/purecuda/cuda/driver"
@@ -90,7 +91,7 @@ func (s *quantizedProduct) check() error {
 	switch {
 	case s.bits != 4 && s.bits != 8:
 		return invalid("integers of %d bits; possible are 4 and 8", s.bits)
-	case s.rows < 0 || s.cols < 0 || s.rows >= 1<<31 || s.cols >= 1<<31:
+	case s.rows < 0 || s.cols < 0 || s.rows > math.MaxInt32 || s.cols > math.MaxInt32:
 		return invalid("a has %d rows and %d columns", s.rows, s.cols)
 	case s.cols%quantized.Chunk != 0:
 		return invalid("a has %d columns, which is not a multiple of %d", s.cols, quantized.Chunk)

@@ -25,6 +25,7 @@ import (
 func main() {
 	root := flag.String("root", ".", "the root of the main module")
 	modules := flag.String("modules", "", "other modules to check, as folders below the root with commas between them")
+	tests := flag.Bool("tests", true, "check tests too")
 	flag.Parse()
 	folders := []string{*root}
 	for m := range strings.SplitSeq(*modules, ",") {
@@ -32,14 +33,14 @@ func main() {
 			folders = append(folders, filepath.Join(*root, m))
 		}
 	}
-	if err := run(folders, flag.Args()); err != nil {
+	if err := run(folders, flag.Args(), *tests); err != nil {
 		fmt.Fprintln(os.Stderr, "typecheck:", err)
 		os.Exit(1)
 	}
 }
 
 // run checks all targets, with one goroutine per processor.
-func run(folders, names []string) error {
+func run(folders, names []string, tests bool) error {
 	if len(names) == 0 {
 		return errors.New("name targets, such as linux/arm64 or linux/amd64/static")
 	}
@@ -52,6 +53,10 @@ func run(folders, names []string) error {
 		targets = append(targets, t)
 	}
 	files := source.NewFiles()
+	check, what := files.Everything, "packages and tests"
+	if !tests {
+		check, what = files.Code, "packages"
+	}
 	errs := make([]error, len(targets))
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
 	var running sync.WaitGroup
@@ -59,9 +64,9 @@ func run(folders, names []string) error {
 		slots <- struct{}{}
 		running.Go(func() {
 			defer func() { <-slots }()
-			all, err := files.Everything(t, folders...)
+			all, err := check(t, folders...)
 			if err == nil {
-				fmt.Printf("typecheck: %s: %d packages and tests\n", t, len(all))
+				fmt.Printf("typecheck: %s: %d %s\n", t, len(all), what)
 			}
 			errs[i] = err
 		})

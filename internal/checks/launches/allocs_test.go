@@ -17,7 +17,7 @@ func TestNoLauncherAllocates(t *testing.T) {
 	test := func(t *testing.T, c *driver.Context) {
 		r := newRig(t, c)
 		r.each(func(_ launches.Launch, k *driver.Kernel, do launches.Do) {
-			if n := gputest.Allocs(100, func() { r.ok(do(r.s)) }); n != 0 && !raceDetector {
+			if n := gputest.Allocs(0, 100, func() { r.ok(do(r.s)) }); n != 0 && !raceDetector {
 				t.Errorf("%v: %v allocations", k, n)
 			}
 			r.wait()

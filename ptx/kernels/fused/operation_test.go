@@ -224,7 +224,7 @@ func TestLaunchesAndUpdatesAllocateNothing(t *testing.T) {
 		arg, err := a.Arg(op)
 		k.ok(err)
 		n := 0
-		if allocs := gputest.Allocs(50, func() {
+		if allocs := gputest.Allocs(0, 50, func() {
 			n++
 			k.ok(arg.Set(float32(n)))
 			k.ok(k.s.Do(op))

@@ -88,21 +88,26 @@ func (t Target) list(folder string, tests bool) ([]listed, error) {
 
 // Declarations type-checks the packages of a module without function bodies and tests.
 func (f *Files) Declarations(t Target, folder string) ([]Package, error) {
-	return f.check(t, []string{folder}, false)
+	return f.check(t, []string{folder}, false, false)
 }
 
 // Everything type-checks the packages of several modules, given as folders, with their tests.
 func (f *Files) Everything(t Target, folders ...string) ([]Package, error) {
-	return f.check(t, folders, true)
+	return f.check(t, folders, true, true)
 }
 
-func (f *Files) check(t Target, folders []string, whole bool) ([]Package, error) {
+// Code is like Everything, but without tests.
+func (f *Files) Code(t Target, folders ...string) ([]Package, error) {
+	return f.check(t, folders, true, false)
+}
+
+func (f *Files) check(t Target, folders []string, whole, tests bool) ([]Package, error) {
 	c := checker{target: t, files: f, whole: whole, done: map[string]*types.Package{"unsafe": types.Unsafe}}
 	if c.sizes = types.SizesFor("gc", t.Arch); c.sizes == nil {
 		return nil, fmt.Errorf("there is no architecture %q", t.Arch)
 	}
 	for _, folder := range folders {
-		all, err := t.list(folder, whole)
+		all, err := t.list(folder, tests)
 		if err != nil {
 			return nil, err
 		}

@@ -84,6 +84,22 @@ func TestDeclarationsAreCheckedWithoutBodies(t *testing.T) {
 	}
 }
 
+func TestCodeIsCheckedWithoutTests(t *testing.T) {
+	target := Target{OS: "linux", Arch: "386"}
+	dir := module(t, map[string]string{"wide_386.go": "package m\n\nconst Wide = 32\n", "x_test.go": "package m\n\nvar x int = 1 << 31\n"})
+	all, err := NewFiles().Code(target, dir)
+	if err != nil || len(all) != 1 {
+		t.Errorf("packages %v, %v", all, err)
+	}
+	if _, err := NewFiles().Everything(target, dir); err == nil {
+		t.Error("with tests it has no errors")
+	}
+	dir = module(t, map[string]string{"wide_386.go": "package m\n\nconst Wide = 32\n\nfunc f() int { return 1 << 31 }\n"})
+	if _, err := NewFiles().Code(target, dir); err == nil || !strings.Contains(err.Error(), "overflows") && !strings.Contains(err.Error(), "cannot use 1 << 31") {
+		t.Errorf("too large a constant: %v", err)
+	}
+}
+
 func TestATargetHasASystemAndAnArchitecture(t *testing.T) {
 	for _, name := range []string{"", "linux", "/amd64", "linux/"} {
 		if target, err := ParseTarget(name); err == nil {

@@ -127,11 +127,11 @@ func fromFloat32[T Float](s *Shape, v float32) (x T) {
 func (s *Shape) set(dst uint64, i int32, v float32) {
 	switch s.Type {
 	case F32:
-		gpu.ViewAt[float32](dst, 1<<31).Set(int(i), v)
+		gpu.ViewAt[float32](dst, math.MaxInt32).Set(int(i), v)
 	case BF16:
-		gpu.ViewAt[uint16](dst, 1<<31).Set(int(i), num.ToBF16(v).Bits())
+		gpu.ViewAt[uint16](dst, math.MaxInt32).Set(int(i), num.ToBF16(v).Bits())
 	default:
-		gpu.ViewAt[uint16](dst, 1<<31).Set(int(i), num.ToF16(v).Bits())
+		gpu.ViewAt[uint16](dst, math.MaxInt32).Set(int(i), num.ToF16(v).Bits())
 	}
 }
 
@@ -140,7 +140,7 @@ func (s *Shape) biasOf(bias uint64, filter int32) float32 {
 	case bias == 0:
 		return 0
 	case s.Type == F32:
-		return gpu.ViewAt[float32](bias, 1<<31).At(int(filter))
+		return gpu.ViewAt[float32](bias, math.MaxInt32).At(int(filter))
 	}
-	return toFloat32(s, gpu.ViewAt[uint16](bias, 1<<31).At(int(filter)))
+	return toFloat32(s, gpu.ViewAt[uint16](bias, math.MaxInt32).At(int(filter)))
 }

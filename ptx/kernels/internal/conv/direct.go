@@ -1,6 +1,10 @@
 package conv
 
-import "github.com/purecuda/cuda/ptx/gpu"
+import (
+	"math"
+
+	"github.com/purecuda/cuda/ptx/gpu"
+)
 
 // A thread of Direct computes Pixels elements of a plane of dst, which share what it loads of the filter.
 const (
@@ -46,9 +50,9 @@ func direct[T Float](s *Shape, dst, src, filters, bias uint64, filter, first int
 	sum := sums[T](s, src, filters, filter, at)
 	var b float32
 	if bias != 0 {
-		b = toFloat32(s, gpu.ViewAt[T](bias, 1<<31).At(int(filter)))
+		b = toFloat32(s, gpu.ViewAt[T](bias, math.MaxInt32).At(int(filter)))
 	}
-	out := gpu.ViewAt[T](dst, 1<<31)
+	out := gpu.ViewAt[T](dst, math.MaxInt32)
 	for j := range at {
 		if at[j].y != nowhere {
 			out.Set(int(first+at[j].to), fromFloat32[T](s, sum[j]+b))
@@ -62,7 +66,7 @@ func sums[T Float](s *Shape, src, filters uint64, filter int32, at *[Pixels]pixe
 	for j := range at {
 		from[j] = src + uint64(int64(at[j].from)*size[T]())
 	}
-	w := gpu.ViewAt[T](filters, 1<<31).Slice()[filter*s.products():]
+	w := gpu.ViewAt[T](filters, math.MaxInt32).Slice()[filter*s.products():]
 	k := int32(0)
 	//gpu:unroll 1
 	for c := range s.Channels {

@@ -18,7 +18,7 @@ func TestSendingAnOperationAllocatesNothing(t *testing.T) {
 	test := func(t *testing.T, c *driver.Context) {
 		k := newKit(t, c)
 		op := k.made(kernels.Fill(alloc[float32](k, 100), float32(1)))
-		n := gputest.Allocs(100, func() { k.ok(k.s.Do(op)) })
+		n := gputest.Allocs(0, 100, func() { k.ok(k.s.Do(op)) })
 		k.ok(k.s.Wait(t.Context()))
 		if n != 0 {
 			t.Errorf("%v allocations", n)
@@ -42,7 +42,7 @@ func TestMakingAnOperationAgainAllocatesNothing(t *testing.T) {
 		for _, op := range every(k) {
 			l := k.made(op.make(0))
 			again, round := []*driver.Launch{l}, 0
-			if n := gputest.Allocs(20, func() {
+			if n := gputest.Allocs(0, 20, func() {
 				round = 1 - round
 				_, err := op.make(round, again...)
 				k.ok(err)
@@ -84,7 +84,7 @@ func TestOperandsThatAreViewsAreNotAllocated(t *testing.T) {
 			}
 		}
 		all() // loads the kernels of one size, and AllocsPerRun those of the other
-		if n := gputest.Allocs(20, all); n != 0 {
+		if n := gputest.Allocs(0, 20, all); n != 0 {
 			k.Errorf("%v allocations", n)
 		}
 		k.ok(k.s.Wait(t.Context()))
@@ -105,7 +105,7 @@ func TestReusedSequencesDoNotAllocate(t *testing.T) {
 				}
 			}
 			round := 0
-			if n := gputest.Allocs(10, func() {
+			if n := gputest.Allocs(0, 10, func() {
 				round ^= 1
 				var err error
 				if again, err = make(round, again...); err != nil {

@@ -82,7 +82,7 @@ func TestChangingAnOperationOnRowsAllocatesNothing(t *testing.T) {
 		send := !k.emulated()
 		rows, err := driver.ArgOf[uint64](op, 4)
 		k.ok(err)
-		if n := gputest.Allocs(100, func() {
+		if n := gputest.Allocs(0, 100, func() {
 			k.ok(rows.Set(2))
 			k.ok(driver.SetArg(op, 0, y.View(0, 2048)))
 			if send {

@@ -23,7 +23,7 @@ func onlyLaunches(t *testing.T, test func(r *rig)) {
 
 func (r *rig) allocatesNothing(what string, f func() error) {
 	r.Helper()
-	if n := gputest.Allocs(200, func() { noError(r.T, f()) }); n != 0 && !raceDetector {
+	if n := gputest.Allocs(0, 200, func() { noError(r.T, f()) }); n != 0 && !raceDetector {
 		r.Errorf("%s allocates %v times", what, n)
 	}
 	noError(r.T, r.s.Wait(context.Background()))
