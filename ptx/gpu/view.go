@@ -49,8 +49,9 @@ func View2DOf[T any](s []T, rows, cols, stride int) View2D[T] {
 	if rows < 0 || cols < 0 || stride < cols {
 		panic("gpu.View2DOf: rows or cols is negative, or stride is smaller than cols")
 	}
-	if rows > 0 && cols > 0 {
-		_ = s[(rows-1)*stride+cols-1]
+	// Using the last element as the index expression would read it, which can be a race with a thread that writes it.
+	if rows > 0 && cols > 0 && uint((rows-1)*stride+cols-1) >= uint(len(s)) {
+		panic("gpu.View2DOf: the slice is too short")
 	}
 	return View2D[T]{dataOf(s), rows, cols, stride}
 }

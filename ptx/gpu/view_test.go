@@ -81,6 +81,20 @@ func TestView2D(t *testing.T) {
 }
 
 // A view of device memory keeps its address and lengths.
+// Threads may create views of memory that others write. With the race detector, reading an element would be an error.
+func TestCreatingAView2DReadsNoElement(t *testing.T) {
+	s := make([]float32, 6)
+	err := gpu.Run(gpu.D1(1), gpu.D1(8), func(t gpu.Thread) {
+		v := gpu.View2DOf(s, 2, 3, 3)
+		if t.ThreadX() == 0 {
+			v.Set(1, 2, 5)
+		}
+	})
+	if err != nil || s[5] != 5 {
+		t.Errorf("%v, %v", s, err)
+	}
+}
+
 func TestViewsOfDeviceMemory(t *testing.T) {
 	v := gpu.ViewAt[float32](uint64(0x7f00_0000_0100), 5)
 	w := gpu.View2DAt[float32](uintptr(0x7f00_0200), 2, 3, 4)
