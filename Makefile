@@ -52,7 +52,7 @@ full:
 	$(MAKE) long UNIT_SKIP=
 	$(MAKE) race-all cross-all tags-all
 	$(MAKE) test-arm64 test-windows PACKAGES=./...
-	$(MAKE) test-wasm WASM_SHORT= WASM_SKIP=
+	$(MAKE) test-wasm WASM_SHORT='-timeout 2h' WASM_SKIP=
 	$(MAKE) test-nvidia NVIDIA_SHORT=
 	scripts/platforms.sh js
 	$(MAKE) reproducible
@@ -255,7 +255,7 @@ test-platforms:
 
 # The tests of what has no loader, as wasip1 under node: one thread, and no
 # goroutine is interrupted. Left out are tests that compute or inject failures for long;
-# "make test-wasm WASM_SHORT= WASM_SKIP=" runs all.
+# "make test-wasm WASM_SHORT="-timeout 2h" WASM_SKIP=" runs all.
 WASM_SHORT ?= -short
 WASM_SKIP ?= ^(TestEveryCallMayFail|TestTimeIsLinear|TestNoTextIsSlow|TestCheckOfLargeGraphs|TestFlowsHaveNoConflictUntilAnEdgeIsMissing|TestEveryDriverCallOfAnAdaptiveCallableMayFail|TestEveryCallOfARestartMayFail|TestEveryDriverCallMayFail|TestLaunchesThatAdaptiveRecordingSaves|TestTenGraphsNeedTheMemoryOfTheLargest|TestTheListOfMissingForms|TestTangledBodiesHaveNoEstimate|TestInspectPathologicalText)$$
 
