@@ -63,7 +63,7 @@ func written(tb testing.TB) []one {
 			if err != nil {
 				tb.Fatal(err)
 			}
-			files = append(files, File{name, data})
+			files = append(files, File{filepath.ToSlash(name), data})
 		}
 		list = append(list, kernelsOf(tb, filepath.Base(dir), files...)...)
 	}

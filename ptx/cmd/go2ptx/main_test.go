@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -175,6 +176,7 @@ func TestJSON(t *testing.T) {
 	runs(t, 0, []string{"heat_gpu.go"}, "-fma=off", dir)
 	runs(t, 0, []string{`{"Format":1,"Errors":[],"Stale":[]}`}, "-json", dir)
 	put(t, filepath.Join(dir, "heat.go"), strings.Replace(kernel, "+ w", "+ z", 1))
-	runs(t, 0, []string{`heat/heat.go","Line":12,"Column":19,"Message":"undefined: z"}],"Stale":[]}`}, "-json", dir)
+	file := strings.Trim(strconv.Quote(filepath.Join("heat", "heat.go")), `"`) // as in JSON
+	runs(t, 0, []string{file + `","Line":12,"Column":19,"Message":"undefined: z"}],"Stale":[]}`}, "-json", dir)
 	runs(t, 1, []string{"has no kernels"}, "-json", module(t, "package heat\n"))
 }

@@ -30,6 +30,7 @@ func TestEachMessageHasCode(t *testing.T) {
 	verb := regexp.MustCompile(`%[a-z]`)
 	n := 0
 	for _, name := range names {
+		name = filepath.ToSlash(name)
 		if strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "../lower") {
 			continue
 		}
