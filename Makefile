@@ -255,7 +255,7 @@ test-platforms:
 
 # The tests of what has no loader, as wasip1 under node: one thread, and no
 # goroutine is interrupted. Left out are tests that compute or inject failures for long;
-# "make test-wasm WASM_SHORT="-timeout 2h" WASM_SKIP=" runs all.
+# "make full" runs all.
 WASM_SHORT ?= -short
 WASM_SKIP ?= ^(TestEveryCallMayFail|TestTimeIsLinear|TestNoTextIsSlow|TestCheckOfLargeGraphs|TestFlowsHaveNoConflictUntilAnEdgeIsMissing|TestEveryDriverCallOfAnAdaptiveCallableMayFail|TestEveryCallOfARestartMayFail|TestEveryDriverCallMayFail|TestLaunchesThatAdaptiveRecordingSaves|TestTenGraphsNeedTheMemoryOfTheLargest|TestTheListOfMissingForms|TestTangledBodiesHaveNoEstimate|TestInspectPathologicalText)$$
 

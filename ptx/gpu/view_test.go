@@ -80,7 +80,6 @@ func TestView2D(t *testing.T) {
 	}
 }
 
-// A view of device memory keeps its address and lengths.
 // Threads may create views of memory that others write. With the race detector, reading an element would be an error.
 func TestCreatingAView2DReadsNoElement(t *testing.T) {
 	s := make([]float32, 6)
@@ -95,6 +94,7 @@ func TestCreatingAView2DReadsNoElement(t *testing.T) {
 	}
 }
 
+// A view of device memory keeps its address and lengths.
 func TestViewsOfDeviceMemory(t *testing.T) {
 	v := gpu.ViewAt[float32](uint64(0x7f00_0000_0100), 5)
 	w := gpu.View2DAt[float32](uintptr(0x7f00_0200), 2, 3, 4)

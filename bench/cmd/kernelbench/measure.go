@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/purecuda/cuda/bench/internal/processor"
 	turn "github.com/purecuda/cuda/bench/internal/turns"
 	"github.com/purecuda/cuda/bench/kernels/cases"
 	"github.com/purecuda/cuda/driver"
@@ -183,12 +184,12 @@ func (b *bench) compileTimes(texts [3][]byte) error {
 			if second == 1 {
 				text = texts[cuda]
 			}
-			begin, before := time.Now(), processorTime()
+			begin, before := time.Now(), processor.Time()
 			m, err := b.c.LoadModule(text)
 			if err != nil {
 				return 0, err
 			}
-			t := processorTime() - before
+			t := processor.Time() - before
 			elapsed[second] += time.Since(begin)
 			return t, m.Close()
 		})

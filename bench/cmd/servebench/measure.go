@@ -10,6 +10,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/purecuda/cuda/bench/internal/processor"
 )
 
 const (
@@ -76,11 +78,11 @@ func (s *service) measure(call entry, n, ms int) (result, error) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	time.Sleep(time.Until(w.begin))
-	from, used := time.Now(), processorTime()
+	from, used := time.Now(), processor.Time()
 	time.Sleep(time.Until(w.end))
-	used = processorTime() - used
+	used = processor.Time() - used
 	r := result{seconds: w.end.Sub(w.begin).Seconds()}
-	r.processor = used / time.Since(from).Seconds() * r.seconds // this goroutine may have woken up late, so the value is scaled to the window
+	r.processor = used.Seconds() / time.Since(from).Seconds() * r.seconds // this goroutine may have woken up late, so the value is scaled to the window
 	ended.Wait()
 	runtime.ReadMemStats(&after)
 	r.mallocs = after.Mallocs - before.Mallocs

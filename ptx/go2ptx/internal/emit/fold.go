@@ -190,8 +190,6 @@ func (x *fn) countUses(order []*ir.Block) {
 	}
 }
 
-var opposite = [...]ir.Cond{ir.Eq: ir.Ne, ir.Ne: ir.Eq, ir.SLt: ir.SGe, ir.SLe: ir.SGt, ir.SGt: ir.SLe, ir.SGe: ir.SLt, ir.ULt: ir.UGe, ir.ULe: ir.UGt, ir.UGt: ir.ULe, ir.UGe: ir.ULt}
-
 // complement lets two opposite comparisons of a block share one instruction. Branches and selections can
 // use the negation of a predicate, so the comparison that others use stays.
 func (x *fn) complement(order []*ir.Block) {
@@ -209,7 +207,7 @@ func (x *fn) complement(order []*ir.Block) {
 			if v.Op != ir.OpICmp || v.Args[0].Type == ir.TBool {
 				continue
 			}
-			c := comparison{a: resolve(v.Args[0]), b: resolve(v.Args[1]), kind: min(ir.Cond(v.Aux), opposite[v.Aux])}
+			c := comparison{a: resolve(v.Args[0]), b: resolve(v.Args[1]), kind: min(ir.Cond(v.Aux), ir.Inverse[v.Aux])}
 			if c.b.Op == ir.OpConst {
 				c.b, c.c = nil, c.b.Aux
 			}

@@ -134,6 +134,10 @@ var condNames = [...]string{"eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule"
 
 func (c Cond) String() string { return condNames[c] }
 
+// Inverse contains the condition that holds if another one does not. The orders of floating-point numbers have none,
+// because of NaN.
+var Inverse = [...]Cond{Eq: Ne, Ne: Eq, SLt: SGe, SLe: SGt, SGt: SLe, SGe: SLt, ULt: UGe, ULe: UGt, UGt: ULe, UGe: ULt}
+
 // Round is a rounding mode.
 type Round int64
 

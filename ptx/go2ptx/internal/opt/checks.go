@@ -126,7 +126,7 @@ func (c *checks) assume(v *ir.Value, yes bool) {
 	case v.Op == ir.OpICmp && v.Args[0].Type.Kind.IsInt():
 		cond := ir.Cond(v.Aux)
 		if !yes {
-			cond = inverse[cond]
+			cond = ir.Inverse[cond]
 		}
 		c.relate(cond, v.Args[0], v.Args[1])
 	}

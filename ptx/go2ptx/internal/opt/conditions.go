@@ -104,7 +104,7 @@ func negate(f *ir.Func, b *ir.Block, c *ir.Value) *ir.Value {
 	v := f.NewValue(ir.OpNot, ir.TBool, c)
 	if c.Op == ir.OpICmp || c.Op == ir.OpFCmp && ir.Cond(c.Aux) <= ir.Ne {
 		v = f.NewValue(c.Op, ir.TBool, c.Args...)
-		v.Aux = int64(inverse[c.Aux])
+		v.Aux = int64(ir.Inverse[c.Aux])
 	}
 	v.Pos = b.Term.Pos
 	return b.Append(v)

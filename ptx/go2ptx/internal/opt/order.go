@@ -314,7 +314,7 @@ func (o *order) guarded(phi *ir.Value, b *ir.Block, step int64) bool {
 		}
 		cond, x, y := ir.Cond(t.Cond.Aux), t.Cond.Args[0], t.Cond.Args[1]
 		if t.Succs[1] == b {
-			cond = inverse[cond]
+			cond = ir.Inverse[cond]
 		}
 		if y == phi {
 			cond, x, y = swapped[cond], y, x

@@ -223,9 +223,6 @@ func (s *simplifier) multiply(v, a *ir.Value, c int64) *ir.Value {
 	return nil
 }
 
-var inverse = [...]ir.Cond{ir.Eq: ir.Ne, ir.Ne: ir.Eq, ir.SLt: ir.SGe, ir.SLe: ir.SGt, ir.SGt: ir.SLe, ir.SGe: ir.SLt,
-	ir.ULt: ir.UGe, ir.ULe: ir.UGt, ir.UGt: ir.ULe, ir.UGe: ir.ULt}
-
 var swapped = [...]ir.Cond{ir.Eq: ir.Eq, ir.Ne: ir.Ne, ir.SLt: ir.SGt, ir.SLe: ir.SGe, ir.SGt: ir.SLt, ir.SGe: ir.SLe,
 	ir.ULt: ir.UGt, ir.ULe: ir.UGe, ir.UGt: ir.ULt, ir.UGe: ir.ULe}
 
@@ -236,9 +233,9 @@ func (s *simplifier) logic(v *ir.Value) *ir.Value {
 		case a.Op == ir.OpNot:
 			return a.Args[0]
 		case a.Op == ir.OpICmp:
-			return s.op(ir.OpICmp, t, int64(inverse[a.Aux]), a.Args[0], a.Args[1])
+			return s.op(ir.OpICmp, t, int64(ir.Inverse[a.Aux]), a.Args[0], a.Args[1])
 		case a.Op == ir.OpFCmp && ir.Cond(a.Aux) <= ir.Ne:
-			return s.op(ir.OpFCmp, t, int64(inverse[a.Aux]), a.Args[0], a.Args[1])
+			return s.op(ir.OpFCmp, t, int64(ir.Inverse[a.Aux]), a.Args[0], a.Args[1])
 		}
 		return nil
 	}

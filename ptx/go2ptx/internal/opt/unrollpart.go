@@ -244,7 +244,7 @@ func (p *part) test(c *ir.Value, yes bool) *test {
 	}
 	t := &test{x: c.Args[0], bound: c.Args[1], cond: ir.Cond(c.Aux)}
 	if !yes {
-		t.cond = inverse[t.cond]
+		t.cond = ir.Inverse[t.cond]
 	}
 	if p.invariant(t.x) {
 		t.x, t.bound, t.cond = t.bound, t.x, swapped[t.cond]

@@ -1,14 +1,15 @@
 //go:build unix
 
-package main
+// Package processor measures the processor time of the process.
+package processor
 
 import (
 	"syscall"
 	"time"
 )
 
-// processorTime returns the time for which processors have executed this process.
-func processorTime() time.Duration {
+// Time returns the time for which processors have executed the process, in all its threads.
+func Time() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		panic(err) // the arguments are always valid

@@ -1,6 +1,0 @@
-//go:build !unix
-
-package main
-
-// processorTime is measured only on Unix.
-func processorTime() float64 { return 0 }
