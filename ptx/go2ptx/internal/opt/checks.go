@@ -1,6 +1,10 @@
 package opt
 
-import "github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
+import (
+	"slices"
+
+	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
+)
 
 // removeChecks removes checks and resolves branches whose conditions are known, either from an
 // earlier check or branch or from the ranges of the operands.
@@ -41,6 +45,7 @@ func (c *checks) walk(b *ir.Block) {
 			if w := c.sign(v); w != nil {
 				out = append(out, w)
 			}
+			out = append(out, c.shorten(v)...)
 			c.assume(v.Args[0], true)
 		}
 		out = append(out, v)
@@ -72,18 +77,22 @@ func (c *checks) impossible(v *ir.Value) bool {
 	if len(c.alternatives) == 0 {
 		return false
 	}
+	list := c.alternatives[max(0, len(c.alternatives)-maxAlternatives):]
+	return c.supposing(v, false, func() bool {
+		return slices.ContainsFunc(list, func(w *ir.Value) bool {
+			x, okX := c.decide(w.Args[0], 3)
+			y, okY := c.decide(w.Args[1], 3)
+			return okX && okY && !x && !y
+		})
+	})
+}
+
+// supposing returns the result of f where v is true (or false, if yes is false).
+func (c *checks) supposing(v *ir.Value, yes bool, f func() bool) bool {
 	mark := len(c.undo)
 	defer func() { c.forget(mark) }()
-	list := c.alternatives[max(0, len(c.alternatives)-maxAlternatives):]
-	c.assume(v, false)
-	for _, w := range list {
-		x, okX := c.decide(w.Args[0], 3)
-		y, okY := c.decide(w.Args[1], 3)
-		if okX && okY && !x && !y {
-			return true
-		}
-	}
-	return false
+	c.assume(v, yes)
+	return f()
 }
 
 // sign makes a check compare an index only with 0 if the index is known to be below the length. It
@@ -99,6 +108,77 @@ func (c *checks) sign(v *ir.Value) *ir.Value {
 	v.Args[0] = w
 	c.n++
 	return w
+}
+
+// maxTerms limits the conditions of which one must hold.
+const maxTerms = 8
+
+// shorten removes conditions from a check of several, of which one must hold: those that imply another one. For
+// example, !(x < w && i < n) || i >= 0 becomes !(x < w) || i >= 0, because a length n is not negative. It returns the
+// new conditions.
+func (c *checks) shorten(v *ir.Value) (added []*ir.Value) {
+	terms := disjuncts(nil, v.Args[0], false)
+	if len(terms) < 2 || len(terms) > maxTerms {
+		return nil
+	}
+	dropped := false
+	for i := 0; i < len(terms); {
+		if c.implies(terms[i], append(slices.Clone(terms[:i]), terms[i+1:]...)) {
+			terms, dropped = slices.Delete(terms, i, i+1), true
+			continue
+		}
+		i++
+	}
+	if !dropped {
+		return nil
+	}
+	c.n++
+	add := func(op ir.Op, args ...*ir.Value) *ir.Value {
+		w := c.f.NewValue(op, ir.TBool, args...)
+		w.Pos, w.Block = v.Pos, v.Block
+		added = append(added, w)
+		return w
+	}
+	var all *ir.Value
+	for _, t := range terms {
+		w := t.cond
+		if t.not {
+			w = add(ir.OpNot, w)
+		}
+		if all != nil {
+			w = add(ir.OpOr, all, w)
+		}
+		all = w
+	}
+	v.Args[0] = all
+	return added
+}
+
+// term is a condition or its negation.
+type term struct {
+	cond *ir.Value
+	not  bool
+}
+
+// disjuncts appends the conditions of which one holds if v does, or if v does not.
+func disjuncts(list []term, v *ir.Value, not bool) []term {
+	switch {
+	case v.Op == ir.OpNot:
+		return disjuncts(list, v.Args[0], !not)
+	case v.Op == ir.OpOr && !not, v.Op == ir.OpAnd && not:
+		return disjuncts(disjuncts(list, v.Args[0], not), v.Args[1], not)
+	}
+	return append(list, term{v, not})
+}
+
+// implies reports whether one of several conditions holds if t does.
+func (c *checks) implies(t term, others []term) bool {
+	return c.supposing(t.cond, !t.not, func() bool {
+		return slices.ContainsFunc(others, func(u term) bool {
+			yes, ok := c.decide(u.cond, 3)
+			return ok && yes != u.not
+		})
+	})
 }
 
 // assume records that v is true (or false, if yes is false) in the current subtree of the dominator

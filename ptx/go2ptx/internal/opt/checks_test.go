@@ -1,6 +1,8 @@
 package opt_test
 
 import (
+	"fmt"
+	"math"
 	"testing"
 
 	"github.com/purecuda/cuda/ptx/go2ptx/internal/ir"
@@ -58,5 +60,69 @@ func TestAlternativeChecks(t *testing.T) {
 		b.Check("index", b.Cmp(ir.SLt, last, n), last, n)
 		b.B.Ret()
 		t.Run(c.name, func(t *testing.T) { counts(t, optimised(t, b.F), map[string]int{"check ": c.checks + 1}) })
+	}
+}
+
+// A check that moves before the branches around it must not test what follows from the rest: if i < n does not hold,
+// i is not negative.
+func TestConditionsOfChecks(t *testing.T) {
+	const with0, joined = "the branch compares i with 0", "the check is i >= 0 && i < n"
+	for _, c := range []struct {
+		op   ir.Op   // joins the conditions of the branch, x < w and one of i and n
+		cond ir.Cond // of i and n
+		size int64   // n is at least this
+		form string
+		want map[string]int // one "not" if the check has the whole condition of the branch
+	}{
+		{ir.OpAnd, ir.SLt, 0, "", map[string]int{" = or ": 1, " = not ": 0}},
+		{ir.OpAnd, ir.SLt, 3, "", map[string]int{" = or ": 1, " = not ": 0}},
+		{ir.OpAnd, ir.SLe, 0, "", map[string]int{" = or ": 1, " = not ": 1}}, // i <= n does not imply i < n
+		{ir.OpAnd, ir.SLt, -1, "", map[string]int{" = or ": 1, " = not ": 1}},
+		{ir.OpAnd, ir.SLt, 0, joined, map[string]int{" = or ": 1, " = not ": 1}},
+		{ir.OpOr, ir.SLt, 0, "", map[string]int{" = or ": 2, " = not ": 1}},
+		{ir.OpOr, ir.SLt, 0, with0, map[string]int{" = or ": 2, " = not ": 1}},
+	} {
+		kernel := func(m *ir.Module) *ir.Func {
+			b := irtest.Kernel(m, "k", ir.MPtr, ir.M64, ir.M64, ir.M64, ir.M64)
+			p, x, w, i := b.Param(0), b.Param(1), b.Param(2), b.Param(3)
+			n := b.Op(ir.OpSMax, ir.TI64, b.Param(4), b.I64(c.size))
+			body, end := b.Block(), b.Block()
+			bound := n
+			if c.form == with0 {
+				bound = b.I64(0)
+			}
+			b.B.If(b.Op(c.op, ir.TBool, b.Cmp(ir.SLt, x, w), b.Cmp(c.cond, i, bound)), body, end)
+			b.Set(body)
+			inside := b.Cmp(ir.ULt, i, n)
+			if c.form == joined {
+				inside = b.Op(ir.OpAnd, ir.TBool, b.Cmp(ir.SGe, i, b.I64(0)), b.Cmp(ir.SLt, i, n))
+			}
+			b.Check("index", inside, i, n)
+			b.Store(ir.M64, p, 0, i)
+			b.B.Jump(end)
+			b.Set(end)
+			b.B.Ret()
+			return b.F
+		}
+		plain, m := &ir.Module{}, &ir.Module{}
+		want, f := kernel(plain), kernel(m)
+		text := optimised(t, f)
+		c.want["check "] = 1
+		counts(t, text, c.want)
+		run := func(m *ir.Module, f *ir.Func, args ...int64) string {
+			x := irtest.New(m)
+			p := x.Alloc(8)
+			_, err := x.Call(f, append([]int64{p}, args...))
+			return fmt.Sprint(x.Memory[p:p+8], err)
+		}
+		for _, x := range []int64{0, 5} {
+			for _, i := range []int64{math.MinInt64, -2, -1, 0, 1, 2, 3, 4, math.MaxInt64} {
+				for _, n := range []int64{math.MinInt64, -1, 0, 1, 3, 4, math.MaxInt64} {
+					if got, want := run(m, f, x, 3, i, n), run(plain, want, x, 3, i, n); got != want {
+						t.Errorf("%s %s, n >= %d: x %d, i %d, n %d: %s, want %s\n%s", c.op, c.cond, c.size, x, i, n, got, want, text)
+					}
+				}
+			}
+		}
 	}
 }

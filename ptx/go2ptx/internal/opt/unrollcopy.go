@@ -23,7 +23,7 @@ func (p *part) run(seen map[*ir.Block]bool) {
 	before := addPreheader(p.f, p.loop)
 	p.latch = 1
 	guard := p.f.NewBlock()
-	seen[guard], seen[h] = !p.tiny, true
+	seen[guard], seen[h] = true, true
 	first := map[*ir.Value]*ir.Value{}
 	for _, v := range h.Values {
 		if v.Op == ir.OpPhi {

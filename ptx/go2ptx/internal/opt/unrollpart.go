@@ -8,15 +8,15 @@ import (
 )
 
 // Limits of partial unrolling: how many iterations become one, how many values their copies may have
-// together, and how many bytes of global memory they may load. A loop with a tiny body is unrolled
-// twice. If the step is not constant, the copies share no addresses, so only their loads gain, and
-// the limit for these is lower. All limits are higher if the number of iterations is known, because no
-// loop for the remaining iterations is necessary then.
+// together, and how many bytes of global memory they may load. There are more copies of a tiny body.
+// If the step is not constant, the copies share no addresses, so only their loads gain, and the limit for
+// these is lower. All limits are higher if the number of iterations is known, because no loop for the
+// remaining iterations is necessary then.
 const (
 	partTimes, partValues   = 4, 160
 	fixedTimes, fixedValues = 16, 1000
 	fixedBody               = 50 // the size of the largest body of which there are so many copies
-	tinyValues              = 10
+	tinyTimes, tinyValues   = 8, 10
 	mostLoaded              = 96
 	mostLoadedByVariable    = 16
 	divisionValues          = 8 // the size of a division or square root
@@ -70,10 +70,8 @@ type part struct {
 	// loop requires them.
 	aligned map[*ir.Value]*ir.Value
 	// wide contains the extensions of counters that do not overflow in the copies, with their steps.
-	wide  map[*ir.Value]int64
-	times int
-	// tiny is set if the new loop should be unrolled again.
-	tiny   bool
+	wide   map[*ir.Value]int64
+	times  int
 	stores bool
 	loaded int  // bytes of global memory that an iteration loads
 	fixed  bool // the number of iterations is a multiple of times
@@ -399,10 +397,12 @@ func (p *part) choose(size int) bool {
 		}
 	}
 	p.times = partTimes
+	if size <= tinyValues && most == mostLoaded && len(p.loop.Blocks) == 2 && !p.stores {
+		p.times = tinyTimes
+	}
 	for p.times > 1 && (p.times*size > partValues || p.times*p.loaded > most || p.few()) {
 		p.times /= 2
 	}
-	p.tiny = p.times == partTimes && size <= tinyValues && most == mostLoaded && len(p.loop.Blocks) == 2 && !p.stores
 	return p.times > 1
 }
 

@@ -76,6 +76,72 @@ func TestPartialUnrolling(t *testing.T) {
 	}
 }
 
+// A tiny body has eight copies, unless they would load too much. The sums must be right.
+func TestTinyBodies(t *testing.T) {
+	for _, c := range []struct {
+		arrays, more, times int
+		loads               ir.Mem
+	}{
+		{1, 0, 8, ir.M32},
+		{1, 0, 8, ir.M64},
+		{2, 0, 4, ir.M64}, // 16 bytes in each iteration
+		{1, 2, 4, ir.M32}, // a larger body
+	} {
+		m := &ir.Module{}
+		b := irtest.Kernel(m, "k", ir.MPtr, ir.M64)
+		p, n := b.Param(0), b.Param(1)
+		head, body, end := b.Block(), b.Block(), b.Block()
+		b.B.Jump(head)
+		b.Set(head)
+		i, sum := b.Phi(head, ir.TI64), b.Phi(head, ir.TI64)
+		b.B.If(b.Cmp(ir.SLt, i, n), body, end)
+		b.Set(body)
+		at, next := b.Index(p, i, 8), sum
+		for k := range c.arrays {
+			x := b.Load(c.loads, at, int64(8+1000*k))
+			if c.loads == ir.M32 {
+				x = b.Op(ir.OpZExt32, ir.TI64, x)
+			}
+			next = b.Op(ir.OpAdd, ir.TI64, next, x)
+		}
+		for range c.more {
+			next = b.Op(ir.OpXor, ir.TI64, b.Op(ir.OpMul, ir.TI64, next, next), i)
+		}
+		b.B.Jump(head)
+		i.Args = []*ir.Value{b.I64(0), b.Op(ir.OpAdd, ir.TI64, i, b.I64(1))}
+		sum.Args = []*ir.Value{b.I64(0), next}
+		b.Set(end)
+		b.Store(ir.M64, p, 0, sum)
+		b.B.Ret()
+		text := optimised(t, b.F)
+		if len(b.F.Unrolled) != 1 || b.F.Unrolled[0].Times != c.times {
+			t.Errorf("%+v: unrolled %v, want %d times:\n%s", c, b.F.Unrolled, c.times, text)
+		}
+		counts(t, text, map[string]int{" = load": c.arrays * (c.times + 1)})
+		for n := range int64(30) {
+			x := irtest.New(m)
+			p := x.Alloc(8 * 1000)
+			want := int64(0)
+			for i := range n {
+				for k := range int64(c.arrays) {
+					v := 100*i + k
+					binary.LittleEndian.PutUint64(x.Memory[p+8+8*i+1000*k:], uint64(v))
+					want += v
+				}
+				for range c.more {
+					want = want*want ^ i
+				}
+			}
+			if _, err := x.Call(b.F, []int64{p, n}); err != nil {
+				t.Fatal(err)
+			}
+			if got := int64(binary.LittleEndian.Uint64(x.Memory[p:])); got != want {
+				t.Errorf("%+v: %d iterations: %d, want %d", c, n, got, want)
+			}
+		}
+	}
+}
+
 // A check whose bound changes in the loop must stay in each copy of the body.
 func TestChecksOfChangingBoundsStayInUnrolledLoops(t *testing.T) {
 	loop := func(m *ir.Module) *ir.Func {
