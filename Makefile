@@ -52,7 +52,7 @@ full:
 	$(MAKE) long UNIT_SKIP=
 	$(MAKE) race-all cross-all tags-all
 	$(MAKE) test-arm64 test-windows PACKAGES=./...
-	$(MAKE) test-wasm WASM_SHORT='-timeout 2h' WASM_SKIP=
+	$(MAKE) test-wasm WASM_SHORT='-timeout 2h' WASM_SKIP= WASM_BELOW='$(call below,./graph/...)'
 	$(MAKE) test-nvidia NVIDIA_SHORT=
 	scripts/platforms.sh js
 	$(MAKE) reproducible
@@ -100,10 +100,11 @@ unit:
 #
 # RACE_WITHOUT are folders of packages that compute without goroutines of their own: only
 # their tests start some, to use all processors or to limit the time. In internal/exact a
-# lock guards the table of constants.
-RACE_WITHOUT := internal/exact ptx ptx/gpu/math ptx/gpu/math32 ptx/num $(addprefix ptx/go2ptx/internal/verify/,difftest fuzztest mathkernels)
+# lock guards the table of constants. The faulttest of go2ptx would compile the whole compiler
+# with the race detector, to start kernels as the tests of internal/kernelfault do.
+RACE_WITHOUT := internal/exact ptx ptx/gpu/math ptx/gpu/math32 ptx/num $(addprefix ptx/go2ptx/internal/verify/,difftest faulttest fuzztest mathkernels)
 RACE_ALSO := $(addprefix github.com/purecuda/cuda/examples/,04-capture 07-multistream 09-callable 15-peers quickstart)
-RACE_SKIP ?= ^(TestBarrierOfTheGridIsNoRace|TestTiesThatLeftAreForgotten|TestPlacementFollowsTheModel|TestOperationsOnRowsOnDevicesOfEachText|TestTheFirstNaNIsTheLargestWhateverItsBits|TestClustersOfAnySizeAndNumber|TestSoftmaxOfSpecialNumbers|TestEveryKernelHasAnOperation|TestOperationsAreMadeAgain|TestNumbersAreThoseOfTheInstructions|TestQuickSumsAreTheGeneralOnes|TestStacksOfAllThreadsAreBounded|TestTheListOfMissingForms|TestTenGraphsNeedTheMemoryOfTheLargest|TestKernelsAreUpToDate|TestPlantedBugsNameGoLines|TestCorrectGoKernelsHaveNoFindings)$$
+RACE_SKIP ?= ^(TestBarrierOfTheGridIsNoRace|TestTiesThatLeftAreForgotten|TestPlacementFollowsTheModel|TestOperationsOnRowsOnDevicesOfEachText|TestTheFirstNaNIsTheLargestWhateverItsBits|TestClustersOfAnySizeAndNumber|TestSoftmaxOfSpecialNumbers|TestEveryKernelHasAnOperation|TestOperationsAreMadeAgain|TestNumbersAreThoseOfTheInstructions|TestQuickSumsAreTheGeneralOnes|TestStacksOfAllThreadsAreBounded|TestTheListOfMissingForms|TestTenGraphsNeedTheMemoryOfTheLargest|TestEveryDriverCallOfAnAdaptiveCallableMayFail|TestKernelsAreUpToDate|TestPlantedBugsNameGoLines|TestCorrectGoKernelsHaveNoFindings)$$
 
 race:
 ifneq ($(HAVE_CC),)
@@ -256,13 +257,13 @@ test-platforms:
 	scripts/platforms.sh wasip1 quickstart
 
 # The tests of what has no loader, as wasip1 under node: one thread, and no
-# goroutine is interrupted. Left out are tests that compute or inject failures for long;
-# "make full" runs all.
+# goroutine is interrupted. Left out are tests that compute or inject failures for long, and
+# the modules below ./graph, which test it further; "make full" runs all.
 WASM_SHORT ?= -short
-WASM_SKIP ?= ^(TestEveryCallMayFail|TestTimeIsLinear|TestNoTextIsSlow|TestCheckOfLargeGraphs|TestFlowsHaveNoConflictUntilAnEdgeIsMissing|TestEveryDriverCallOfAnAdaptiveCallableMayFail|TestEveryCallOfARestartMayFail|TestEveryDriverCallMayFail|TestLaunchesThatAdaptiveRecordingSaves|TestTenGraphsNeedTheMemoryOfTheLargest|TestTheListOfMissingForms|TestTangledBodiesHaveNoEstimate|TestInspectPathologicalText)$$
+WASM_SKIP ?= ^(TestEveryCallMayFail|TestTimeIsLinear|TestNoTextIsSlow|TestCheckOfLargeGraphs|TestFlowsHaveNoConflictUntilAnEdgeIsMissing|TestEveryCallOfARestartMayFail|TestEveryDriverCallMayFail|TestLaunchesThatAdaptiveRecordingSaves|TestTenGraphsNeedTheMemoryOfTheLargest|TestTheListOfMissingForms|TestTangledBodiesHaveNoEstimate|TestInspectPathologicalText)$$
 
 test-wasm:
-	$(call each,./ptx ./driver ./driver/cu ./driver/image ./driver/emulator ./graph/...,$(call below,./graph/...),GOOS=wasip1 GOARCH=wasm $(GO) test -C $$m $(WASM_SHORT) -vet=off \
+	$(call each,./ptx ./driver ./driver/cu ./driver/image ./driver/emulator ./graph/...,$(WASM_BELOW),GOOS=wasip1 GOARCH=wasm $(GO) test -C $$m $(WASM_SHORT) -vet=off \
 		-exec "$(abspath scripts/wasm-run.sh)" -skip '$(WASM_SKIP)' $$p)
 
 # Everything that reads bytes of strangers, for FUZZTIME each. The minimiser would

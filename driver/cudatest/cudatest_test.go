@@ -227,6 +227,20 @@ func TestDroppedObjectsFailTheTest(t *testing.T) {
 	}
 }
 
+// Nothing can be dropped when all objects are closed.
+func TestMissingDroppedObjectsFailTheTest(t *testing.T) {
+	c := cudatest.Device(t)
+	func() { must(c.NewEvent())(t) }()
+	r := &recorded{TB: t}
+	ok(t, c.Close())
+	if leaks := cudatest.ExpectDropped(r, c.Device().Driver(), 2); len(leaks) != 1 {
+		t.Errorf("dropped: %v", leaks)
+	}
+	if len(r.errors) != 1 || !strings.HasSuffix(r.errors[0], "no object is open") {
+		t.Errorf("errors: %q", r.errors)
+	}
+}
+
 // fatal is a recorded test whose Fatalf ends the goroutine.
 type fatal struct{ recorded }
 

@@ -30,6 +30,9 @@ var goFiles = map[string]int{
 	"compound_test.go": 2, "ctl_test.go": 3, "divbyzero_test.go": 1, "fp_test.go": 75, "regalloc_test.go": 2,
 }
 
+// longFiles lists those of goFiles that have five of six functions: each has one operation and one constant.
+var longFiles = []string{"arithConst_test.go", "cmpConst_test.go"}
+
 const inputs = 48 // inputs per function
 
 // words returns the inputs of a function. The inputs of conversions from float to integer are small
@@ -180,6 +183,9 @@ func TestGoFunctions(t *testing.T) {
 	root := goroot(t)
 	var all []functions
 	for _, name := range slices.Sorted(maps.Keys(goFiles)) {
+		if testing.Short() && slices.Contains(longFiles, name) {
+			continue
+		}
 		files, err := gofuncs.Read(root, name)
 		if err != nil {
 			t.Fatal(err)
