@@ -8,6 +8,7 @@ import (
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/graph"
 	"github.com/purecuda/cuda/internal/gputest"
+	"github.com/purecuda/cuda/ptx/go2ptx/internal/irtest"
 	"github.com/purecuda/cuda/ptx/gpu"
 )
 
@@ -150,10 +151,19 @@ func TestMandelbrot(t *testing.T) {
 		noError(d.t, k.Do(d.s, cfg, counts.All(), width, -2.5, -1.25, 1.0/12, most))
 		grid, block := dims(cfg)
 		noError(d.t, gpu.Run(grid, block, func(t gpu.Thread) { mandelbrot(t, want, width, -2.5, -1.25, 1.0/12, most) }))
+		different := 0
 		for i, n := range download(d, counts) {
 			if n != want[i] {
-				d.t.Fatalf("point %d has %d iterations, want %d", i, n, want[i])
+				different++
+				d.t.Logf("point %d has %d iterations, want %d", i, n, want[i])
 			}
+		}
+		allowed := 0
+		if irtest.HostFuses() { // then the host's counts differ near the boundary
+			allowed = len(want) / 100
+		}
+		if different > allowed {
+			d.t.Errorf("%d of %d points differ, %d may", different, len(want), allowed)
 		}
 	})
 }
