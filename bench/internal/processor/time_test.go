@@ -9,9 +9,10 @@ import (
 
 func TestComputingTakesTime(t *testing.T) {
 	before := processor.Time()
-	for end := time.Now().Add(10 * time.Second); processor.Time() < before+50*time.Millisecond; {
-		if time.Now().After(end) {
-			t.Fatalf("10 s of computing took %v of a processor", processor.Time()-before)
+	for range 1 << 26 {
+		if processor.Time() >= before+50*time.Millisecond {
+			return
 		}
 	}
+	t.Errorf("computing took %v", processor.Time()-before)
 }

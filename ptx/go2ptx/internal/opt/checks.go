@@ -110,12 +110,11 @@ func (c *checks) sign(v *ir.Value) *ir.Value {
 	return w
 }
 
-// maxTerms limits the conditions of which one must hold.
+// maxTerms limits the number of conditions that shorten considers.
 const maxTerms = 8
 
-// shorten removes conditions from a check of several, of which one must hold: those that imply another one. For
-// example, !(x < w && i < n) || i >= 0 becomes !(x < w) || i >= 0, because a length n is not negative. It returns the
-// new conditions.
+// shorten changes a check that requires one of several conditions. It removes each condition that implies another one:
+// !(x < w && i < n) || i >= 0 becomes !(x < w) || i >= 0, because a length n is not negative. It returns the new values.
 func (c *checks) shorten(v *ir.Value) (added []*ir.Value) {
 	terms := disjuncts(nil, v.Args[0], false)
 	if len(terms) < 2 || len(terms) > maxTerms {
@@ -123,7 +122,7 @@ func (c *checks) shorten(v *ir.Value) (added []*ir.Value) {
 	}
 	dropped := false
 	for i := 0; i < len(terms); {
-		if c.implies(terms[i], append(slices.Clone(terms[:i]), terms[i+1:]...)) {
+		if c.implies(terms[i], slices.Concat(terms[:i], terms[i+1:])) {
 			terms, dropped = slices.Delete(terms, i, i+1), true
 			continue
 		}
@@ -160,7 +159,7 @@ type term struct {
 	not  bool
 }
 
-// disjuncts appends the conditions of which one holds if v does, or if v does not.
+// disjuncts appends conditions: v is true, or false if not is set, exactly if one of them holds.
 func disjuncts(list []term, v *ir.Value, not bool) []term {
 	switch {
 	case v.Op == ir.OpNot:
