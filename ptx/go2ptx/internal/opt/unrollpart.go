@@ -8,15 +8,15 @@ import (
 )
 
 // Limits of partial unrolling: how many iterations become one, how many values their copies may have
-// together, and how many bytes of global memory they may load. There are more copies of a tiny body.
-// If the step is not constant, the copies share no addresses, so only their loads gain, and the limit for
-// these is lower. All limits are higher if the number of iterations is known, because no loop for the
-// remaining iterations is necessary then.
+// together, and how many bytes of global memory they may load. If the step is not constant, the copies
+// share no addresses, so only their loads gain, and the limit for these is lower. All limits are higher
+// if the number of iterations is known, because no loop for the remaining iterations is necessary then.
+// Tiny bodies do not have more copies: many loops have only four iterations, because a block's threads
+// share a row, and the other loop would execute them one after the other.
 const (
 	partTimes, partValues   = 4, 160
 	fixedTimes, fixedValues = 16, 1000
 	fixedBody               = 50 // the size of the largest body of which there are so many copies
-	tinyTimes, tinyValues   = 8, 10
 	mostLoaded              = 96
 	mostLoadedByVariable    = 16
 	divisionValues          = 8 // the size of a division or square root
@@ -72,7 +72,6 @@ type part struct {
 	// wide contains the extensions of counters that do not overflow in the copies, with their steps.
 	wide   map[*ir.Value]int64
 	times  int
-	stores bool
 	loaded int  // bytes of global memory that an iteration loads
 	fixed  bool // the number of iterations is a multiple of times
 	whole  bool // the number of iterations is times
@@ -152,7 +151,6 @@ func (p *part) size() int {
 				}
 				size++
 			case ir.OpStore, ir.OpStoreV:
-				p.stores = true
 				size++
 			case ir.OpFDiv, ir.OpFSqrt, ir.OpSDiv, ir.OpUDiv, ir.OpSRem, ir.OpURem:
 				size += divisionValues
@@ -397,9 +395,6 @@ func (p *part) choose(size int) bool {
 		}
 	}
 	p.times = partTimes
-	if size <= tinyValues && most == mostLoaded && len(p.loop.Blocks) == 2 && !p.stores {
-		p.times = tinyTimes
-	}
 	for p.times > 1 && (p.times*size > partValues || p.times*p.loaded > most || p.few()) {
 		p.times /= 2
 	}
