@@ -53,6 +53,7 @@ func TestCheckKernels(t *testing.T) {
 	// PTX contains the path of its package, so the copy needs its own.
 	generate := exec.Command("go", "generate")
 	generate.Dir = dir
+	generate.Env = append(os.Environ(), "GOOS=", "GOARCH=") // it must run on this platform
 	if out, err := generate.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
