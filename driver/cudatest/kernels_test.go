@@ -21,9 +21,9 @@ type recorder struct {
 
 func (r *recorder) Errorf(format string, args ...any) { r.text += fmt.Sprintf(format, args...) }
 
-// Committed kernels are up to date, and so are kernels of another module after go generate. After a
-// constant changes, they are not. That module must not be in this repository, because other commands
-// look for stale files there.
+// Committed kernels are up to date. Kernels of another module are up to date after go generate, but no
+// longer after a constant changes. The other module is not in this repository, because commands that run
+// at the same time look for stale kernels there.
 func TestCheckKernels(t *testing.T) {
 	cudatest.CheckKernels(t, example)
 	library, err := filepath.Abs("../..")
@@ -46,7 +46,7 @@ func TestCheckKernels(t *testing.T) {
 		return string(data)
 	}
 	module := strings.Replace(read(filepath.Join(library, "go.mod")), "module github.com/purecuda/cuda", "module example.org/stale", 1)
-	write("go.mod", module+fmt.Sprintf("\nrequire github.com/purecuda/cuda v0.0.0\n\nreplace github.com/purecuda/cuda => %s\n", library))
+	write("go.mod", module+fmt.Sprintf("\nrequire github.com/purecuda/cuda v0.0.0\n\nreplace github.com/purecuda/cuda => %q\n", library))
 	write("go.sum", read(filepath.Join(library, "go.sum")))
 	source := read(filepath.Join(example, "example.go"))
 	write("example.go", source)

@@ -390,3 +390,62 @@ func TestEdgesThatCannotBeAreRefused(t *testing.T) {
 		t.Errorf("%d nodes, want 2", count)
 	}
 }
+
+// What a kernel reads from special registers agrees with the attributes of the device. The thread may be interrupted
+// between reading the two timers, so more cycles may pass than the attribute says, but never fewer.
+func TestSpecialRegistersAgreeWithAttributes(t *testing.T) {
+	if onGPU {
+		t.Skip("a GPU's clock can be slower than its attribute")
+	}
+	for _, capability := range [][2]int{{9, 0}, {8, 6}} { // with 64 and 48 warps in a multiprocessor
+		r := newRigWith(t, emulator.Config{ComputeCapability: capability, Multiprocessors: 7})
+		attr := func(a cu.CUdevice_attribute) (v int32) {
+			t.Helper()
+			r.ok(r.CuDeviceGetAttribute(&v, a, r.dev))
+			return v
+		}
+		f := r.function(r.module(`
+.version 6.0
+.target sm_52
+.address_size 64
+.visible .entry k(.param .u64 out)
+{
+	.reg .pred %p;
+	.reg .u32 %r<3>;
+	.reg .u64 %rd<6>;
+	ld.param.u64 %rd1, [out];
+	mov.u64 %rd2, %clock64;
+	mov.u64 %rd3, %globaltimer;
+wait:
+	mov.u64 %rd4, %globaltimer;
+	sub.u64 %rd4, %rd4, %rd3;
+	setp.lt.u64 %p, %rd4, 1000000;
+	@%p bra wait;
+	mov.u64 %rd5, %clock64;
+	sub.u64 %rd5, %rd5, %rd2;
+	mov.u32 %r1, %nsmid;
+	mov.u32 %r2, %nwarpid;
+	st.global.v2.u64 [%rd1], {%rd4, %rd5};
+	st.global.v2.u32 [%rd1+16], {%r1, %r2};
+	ret;
+}`), "k")
+		out := r.alloc(24)
+		args := []unsafe.Pointer{unsafe.Pointer(&out)}
+		r.ok(r.CuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, 0, &args[0], nil))
+		r.ok(r.CuCtxSynchronize())
+		var got struct {
+			nanoseconds, cycles uint64
+			nsmid, nwarpid      int32
+		}
+		r.ok(r.CuMemcpyDtoH(unsafe.Pointer(&got), out, 24))
+		if rate := float64(got.cycles) / float64(got.nanoseconds) * 1e6; rate < 0.99*float64(attr(cu.CU_DEVICE_ATTRIBUTE_CLOCK_RATE)) {
+			t.Errorf("sm_%d%d: %.0f kHz, want %d", capability[0], capability[1], rate, attr(cu.CU_DEVICE_ATTRIBUTE_CLOCK_RATE))
+		}
+		if want := attr(cu.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT); got.nsmid != want {
+			t.Errorf("sm_%d%d: %d multiprocessors, want %d", capability[0], capability[1], got.nsmid, want)
+		}
+		if want := attr(cu.CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR) / 32; got.nwarpid != want {
+			t.Errorf("sm_%d%d: %d warps in a multiprocessor, want %d", capability[0], capability[1], got.nwarpid, want)
+		}
+	}
+}

@@ -56,6 +56,8 @@ func (n *kernelNode) options(x *execution) *vm.LaunchOptions {
 			Ordinal:           ctx.dev.ordinal,
 			ComputeCapability: e.cfg.ComputeCapability[0]*10 + e.cfg.ComputeCapability[1],
 			SMs:               e.cfg.Multiprocessors,
+			WarpsPerSM:        int(ctx.dev.attr(cu.CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR) / ctx.dev.attr(cu.CU_DEVICE_ATTRIBUTE_WARP_SIZE)),
+			ClockKHz:          int(ctx.dev.attr(cu.CU_DEVICE_ATTRIBUTE_CLOCK_RATE)),
 			GridID:            e.stats.launches.Load(),
 		},
 		Peers:       ctx.peerMask(),

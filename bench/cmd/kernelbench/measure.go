@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/purecuda/cuda/bench/internal/clock"
 	"github.com/purecuda/cuda/bench/internal/processor"
 	turn "github.com/purecuda/cuda/bench/internal/turns"
 	"github.com/purecuda/cuda/bench/kernels/cases"
@@ -30,6 +31,7 @@ const sample = 500 * time.Microsecond
 type bench struct {
 	c       *driver.Context
 	timer   *turn.Timer
+	clock   *clock.Meter
 	modules [3]*driver.Module
 }
 
@@ -61,13 +63,18 @@ func compare(d *driver.Driver, texts [3][]byte, from string, only *regexp.Regexp
 		return false, err
 	}
 	keep(b.timer)
-	name, err := dev.Name()
+	if b.clock, err = clock.New(c); err != nil {
+		return false, err
+	}
+	keep(b.clock)
+	p, err := dev.Properties()
 	if err != nil {
 		return false, err
 	}
-	fmt.Printf("%s, driver %d, CUDA C++ from %s, %d turns, samples of at least %v\n\n", name, d.Version(), from, *turns, sample)
-	fmt.Println("| kernel | bound by | size | CUDA C++, µs | GB/s | Gop/s | Go ÷ CUDA C++, unchecked | with checks | |")
-	fmt.Println("|---|---|---|---|---|---|---|---|---|")
+	fmt.Printf("%s, driver %d, CUDA C++ from %s, %d turns, samples of at least %v\n", p.Name, d.Version(), from, *turns, sample)
+	fmt.Printf("clocks: at most %d MHz, memory %d MHz\n\n", p.ClockKHz/1000, p.MemoryClockKHz/1000)
+	fmt.Println("| kernel | bound by | size | MHz | CUDA C++, µs | GB/s | Gop/s | Go ÷ CUDA C++, unchecked | with checks | |")
+	fmt.Println("|---|---|---|---|---|---|---|---|---|---|")
 	ok = true
 	var logs, most [2]float64
 	var count float64
@@ -76,7 +83,7 @@ func compare(d *driver.Driver, texts [3][]byte, from string, only *regexp.Regexp
 			continue
 		}
 		for _, n := range k.Sizes {
-			r, work, err := b.row(k, n)
+			r, work, mhz, err := b.row(k, n)
 			if err != nil {
 				return false, fmt.Errorf("%s, size %d: %w", k.Name, n, err)
 			}
@@ -90,7 +97,7 @@ func compare(d *driver.Driver, texts [3][]byte, from string, only *regexp.Regexp
 			}
 			count++
 			t := r[unchecked].Second.Seconds()
-			fmt.Printf("| %s | %s | %d | %.1f | %.0f | %.0f | %.3f (%.3f to %.3f) | %.3f (%.3f to %.3f) | %s |\n", k.Name, k.Bound, n, t*1e6, work.Bytes/t/1e9, work.Operations/t/1e9,
+			fmt.Printf("| %s | %s | %d | %.0f | %.1f | %.0f | %.0f | %.3f (%.3f to %.3f) | %.3f (%.3f to %.3f) | %s |\n", k.Name, k.Bound, n, mhz, t*1e6, work.Bytes/t/1e9, work.Operations/t/1e9,
 				r[unchecked].Ratio, r[unchecked].Low, r[unchecked].High, r[checked].Ratio, r[checked].Low, r[checked].High, verdict)
 		}
 	}
@@ -104,13 +111,13 @@ func compare(d *driver.Driver, texts [3][]byte, from string, only *regexp.Regexp
 }
 
 // row measures a kernel at one size, first without and then with bounds checks. Both measurements
-// alternate with those of the counterpart.
-func (b *bench) row(k cases.Case, n int) (r [2]turn.Result, work *cases.Work, err error) {
+// alternate with those of the counterpart. The clock rate is that after them.
+func (b *bench) row(k cases.Case, n int) (r [2]turn.Result, work *cases.Work, mhz float64, err error) {
 	m := cases.NewMemory(b.c, -1)
 	defer func() { err = errors.Join(err, m.Close()) }()
 	work = k.New(m, n)
 	if m.Err() != nil {
-		return r, nil, m.Err()
+		return r, nil, 0, m.Err()
 	}
 	cfg := driver.LaunchConfig{Grid: work.Grid, Block: work.Block, SharedMem: uint32(work.Shared)}
 	var launches [3]*driver.Launch
@@ -122,24 +129,24 @@ func (b *bench) row(k cases.Case, n int) (r [2]turn.Result, work *cases.Work, er
 		}
 		kernel, err := module.Kernel(k.Name)
 		if err != nil {
-			return r, nil, err
+			return r, nil, 0, err
 		}
 		if launches[i], err = kernel.Prepare(cfg, args...); err != nil {
-			return r, nil, err
+			return r, nil, 0, err
 		}
 		if err := m.Reset(); err != nil {
-			return r, nil, err
+			return r, nil, 0, err
 		}
 		if _, err := b.timer.Time(launches[i], 1); err != nil {
-			return r, nil, err
+			return r, nil, 0, err
 		}
 		if outputs[i], err = m.Outputs(); err != nil {
-			return r, nil, err
+			return r, nil, 0, err
 		}
 	}
 	for i := range outputs[:cuda] {
 		if d := cases.Difference(outputs[i], outputs[cuda], work.Tolerance); d != "" {
-			return r, nil, fmt.Errorf("Go and CUDA C++ differ: %s", d)
+			return r, nil, 0, fmt.Errorf("Go and CUDA C++ differ: %s", d)
 		}
 	}
 	// The first launches also warm up.
@@ -147,7 +154,7 @@ func (b *bench) row(k cases.Case, n int) (r [2]turn.Result, work *cases.Work, er
 	for {
 		t, err := b.timer.Time(launches[cuda], count)
 		if err != nil {
-			return r, nil, err
+			return r, nil, 0, err
 		}
 		if t >= sample {
 			break
@@ -163,12 +170,13 @@ func (b *bench) row(k cases.Case, n int) (r [2]turn.Result, work *cases.Work, er
 			return b.timer.Time(l, count)
 		})
 		if err != nil {
-			return r, nil, err
+			return r, nil, 0, err
 		}
 		r[i].First /= time.Duration(count)
 		r[i].Second /= time.Duration(count)
 	}
-	return r, work, nil
+	mhz, err = b.clock.MHz()
+	return r, work, mhz, err
 }
 
 // compileTimes compares how long the driver takes to compile the modules, in processor time: on a virtual machine, the

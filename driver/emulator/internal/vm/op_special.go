@@ -1,6 +1,7 @@
 package vm
 
 import (
+	"cmp"
 	"math/bits"
 	"strings"
 	"time"
@@ -79,7 +80,7 @@ func specialRegister(name, sel string) (execFunc, ptx.Type) {
 	case "warpid":
 		return uniform(func(w *warp) uint32 { return uint32(w.id) }), ptx.U32
 	case "nwarpid":
-		return uniform(func(w *warp) uint32 { return uint32(max(w.cta.run.opts.Device.WarpsPerSM, 64)) }), ptx.U32
+		return uniform(func(w *warp) uint32 { return uint32(cmp.Or(w.cta.run.opts.Device.WarpsPerSM, 64)) }), ptx.U32
 	case "smid":
 		return uniform(func(w *warp) uint32 { return w.cta.sm() }), ptx.U32
 	case "nsmid":

@@ -11,8 +11,8 @@ import (
 // together, and how many bytes of global memory they may load. If the step is not constant, the copies
 // share no addresses, so only their loads gain, and the limit for these is lower. All limits are higher
 // if the number of iterations is known, because no loop for the remaining iterations is necessary then.
-// Tiny bodies do not have more copies: many loops have only four iterations, because a block's threads
-// share a row, and the other loop would execute them one after the other.
+// Tiny bodies do not have more copies. If the threads of a block share a row, its loop often has only four
+// iterations for each thread, and with eight copies the second loop would execute all of them.
 const (
 	partTimes, partValues   = 4, 160
 	fixedTimes, fixedValues = 16, 1000
