@@ -22,7 +22,7 @@ import (
 // Kernels is the name of an environment variable that sets the number of random kernels and,
 // optionally, the first seed after a colon:
 //
-//	PURECUDA_RANDOM_KERNELS=100000 go test -timeout 3h -run TestRandomKernels ./ptx/go2ptx/internal/verify/difftest
+//	PURECUDA_RANDOM_KERNELS=100000 go test -C ptx/go2ptx/internal/verify -timeout 3h -run TestRandomKernels ./difftest
 const Kernels = "PURECUDA_RANDOM_KERNELS"
 
 // HostResults is the name of an environment variable that specifies a folder in which Go's results
