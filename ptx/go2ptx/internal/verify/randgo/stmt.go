@@ -2,6 +2,7 @@ package randgo
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -212,11 +213,14 @@ func (g *gen) rangeLoop() {
 	i, v := g.fresh("i"), g.fresh("e")
 	part := a.name
 	if a.len == 0 {
-		part = fmt.Sprintf("%s[%d:%d]", a.name, g.n(5), 5+g.n(6))
-		if !g.k.Faults { // otherwise, a may be a short slice of another array
-			low, high, _ := strings.Cut(part, ":")
-			part = fmt.Sprintf("%s:min(%s, cap(%s))]", low, strings.TrimSuffix(high, "]"), a.name)
+		low, high := strconv.Itoa(g.n(5)), strconv.Itoa(5+g.n(6))
+		if !g.k.Faults { // then the bounds must not exceed the capacity
+			if a.short {
+				low = fmt.Sprintf("min(%s, cap(%s))", low, a.name)
+			}
+			high = fmt.Sprintf("min(%s, cap(%s))", high, a.name)
 		}
+		part = fmt.Sprintf("%s[%s:%s]", a.name, low, high)
 	}
 	if a.name == "p.Q" {
 		part = "p.Q"
