@@ -88,7 +88,7 @@ func binary[T Number](name string, op uint32, again []*driver.Launch, dst, a, b 
 	}
 	kernel, of := arithKernel[T]()
 	m := maker{arith.Module, d.mem.Context(), kernel, reused(again)}
-	l, err := m.elementwise(d.n, pack(d.size), out(&d), u64(d.n), in(&x), in(&y), u64(y.n), number(*new(T)), u32(op|of))
+	l, err := m.elementwise(once, d.n, pack(d.size), out(&d), u64(d.n), in(&x), in(&y), u64(y.n), number(*new(T)), u32(op|of))
 	if err != nil {
 		return nil, opError(name, err)
 	}
@@ -174,7 +174,7 @@ func scalar[T Number](name string, op uint32, again []*driver.Launch, dst, a dri
 	}
 	kernel, of := arithKernel[T]()
 	m := maker{arith.Module, d.mem.Context(), kernel, reused(again)}
-	l, err := m.elementwise(d.n, pack(d.size), out(&d), u64(d.n), in(&x), arg{}, u64(0), number(b), u32(op|of|arith.Scalar))
+	l, err := m.elementwise(once, d.n, pack(d.size), out(&d), u64(d.n), in(&x), arg{}, u64(0), number(b), u32(op|of|arith.Scalar))
 	if err != nil {
 		return nil, opError(name, err)
 	}

@@ -25,7 +25,7 @@ func Axpy[T Float](y driver.MemoryOf[T], a T, x driver.MemoryOf[T], again ...*dr
 	if class != classHalf {
 		count--
 	}
-	l, err := m.elementwise(to.n, pack(to.size), args[:count]...)
+	l, err := m.elementwise(once, to.n, pack(to.size), args[:count]...)
 	if err != nil {
 		return nil, opError("axpy", err)
 	}

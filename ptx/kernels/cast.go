@@ -31,7 +31,11 @@ func Cast[D, S Element](dst driver.MemoryOf[D], src driver.MemoryOf[S], again ..
 	if c.copies {
 		count = 4
 	}
-	l, err := m.elementwise(to.n, c.each, args[:count]...)
+	turns := several
+	if c.copies {
+		turns = once
+	}
+	l, err := m.elementwise(turns, to.n, c.each, args[:count]...)
 	if err != nil {
 		return nil, opError("cast", err)
 	}
@@ -58,5 +62,5 @@ func castOf[D, S Element]() conversion {
 	if d == s || !isFloat[S]() && !isFloat[D]() && sizeOf[S]() == sizeOf[D]() {
 		return conversion{kernel: kernelName{"copy"}, each: pack(sizeOf[D]()), copies: true, to: uint32(bits.TrailingZeros(uint(sizeOf[D]())))}
 	}
-	return conversion{kernel: kernelName{"cast"}, each: 4, to: kindOf[d], from: kindOf[s]}
+	return conversion{kernel: kernelName{"cast"}, each: uint64(kinds.Each(kindOf[d])), to: kindOf[d], from: kindOf[s]}
 }

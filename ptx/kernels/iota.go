@@ -25,7 +25,7 @@ func Iota[T Element](dst driver.MemoryOf[T], start, step T, again ...*driver.Lau
 		args[count] = u32(uint32(kind))
 		count++
 	}
-	l, err := m.elementwise(d.n, pack(d.size), args[:count]...)
+	l, err := m.elementwise(once, d.n, pack(d.size), args[:count]...)
 	if err != nil {
 		return nil, opError("iota", err)
 	}

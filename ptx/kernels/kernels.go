@@ -108,10 +108,33 @@ func cover(busy uint64) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.D1(int(blocks)), Block: driver.D1(threads)}
 }
 
+// turns is how often a thread loops if there is much work.
+type turns uint32
+
+const (
+	once turns = 1
+	// several is for kernels with many instructions. On an H200, more turns of their threads take less time than more
+	// blocks, which must be started.
+	several turns = 4
+)
+
+// fewBlocks is the number of blocks per multiprocessor below which threads do not get more turns. It is several times as
+// many as run at a time. With fewer, some multiprocessors would be idle while others work on the last ones.
+const fewBlocks = 64
+
 // elementwise prepares a kernel for n elements. Each thread processes "each" elements at
 // a time, or fewer at both ends: see package pack.
-func (m *maker) elementwise(n, each uint64, args ...arg) (*driver.Launch, error) {
+func (m *maker) elementwise(often turns, n, each uint64, args ...arg) (*driver.Launch, error) {
 	cfg := cover(n/each + 1)
+	if often > once {
+		d, err := deviceOf(m.context)
+		if err != nil {
+			return nil, err
+		}
+		all := uint64(cfg.Grid.X)
+		part := (all + uint64(often) - 1) / uint64(often)
+		cfg.Grid.X = uint32(max(part, min(all, d.multiprocessors*fewBlocks)))
+	}
 	return m.prepare(&cfg, args...)
 }
 

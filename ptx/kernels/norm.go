@@ -57,7 +57,11 @@ func LayerNorm[T NetFloat](dst, src Matrix[T], weight, bias driver.MemoryOf[T], 
 
 // normalize creates a norm of a kind.
 func normalize[T NetFloat](name string, d, s box, w, b operand, eps float32, kind rows.Half, again []*driver.Launch) (*driver.Launch, error) {
-	r := rowwise{norm.Module, kernelName{name}, d, s, !w.none || !b.none, normSm90, "norm", "", reused(again)}
+	teamed := uint64(64)
+	if kind == rows.RMS { // which has fewer instructions
+		teamed = 128
+	}
+	r := rowwise{norm.Module, kernelName{name}, d, s, !w.none || !b.none, teamed, normSm90, "norm", "", reused(again)}
 	l, err := r.prepare(out(&d.operand), in(&s.operand), optional(&w), optional(&b),
 		u64(uint64(d.rows)), u64(uint64(d.cols)), u64(uint64(d.pitch)), u64(uint64(s.pitch)), f32(eps), u32(uint32(floatKind[T]()|kind)))
 	if err == nil {

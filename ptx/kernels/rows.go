@@ -102,6 +102,7 @@ type rowwise struct {
 	kernel   kernelName
 	dst, src box
 	columns  bool   // whether there are operands with one element per column
+	teamed   uint64 // bytes of the longest rows of 1, 2, 4 or 8 packs for which teams are faster than bundles
 	newer    *newer // variants that use clusters
 	common   string // part of the names of variants for old devices and for short rows
 	typed    string // part of the names of variants for one type, or empty
@@ -167,7 +168,7 @@ func (r *rowwise) suitsBundles(d *device) bool {
 	row, most := uint64(r.dst.cols)*uint64(r.dst.size), uint64(mostBundled)
 	if row%16 == 0 {
 		most = mostBundledPacks
-		if r.dst.size > 2 || r.dst.addr%16 != 0 {
+		if r.dst.size > 2 || r.dst.addr%16 != 0 || row <= r.teamed && row&(row-1) == 0 {
 			return false
 		}
 	}

@@ -42,9 +42,13 @@ func StridedCopy[T Element](dst driver.MemoryOf[T], to Layout, src driver.Memory
 	if err != nil {
 		return nil, err
 	}
-	blocks := (*strided.Strided)(&s).Blocks()
+	parts := (*strided.Strided)(&s)
 	m := maker{strided.Module, d.mem.Context(), kernelName{"strided_copy"}, reused(again)}
-	l, err := m.elementwise(blocks*threads, 1, out(&d), in(&origin), arg{copy: &s})
+	turns := once
+	if parts.Tiled() {
+		turns = several
+	}
+	l, err := m.elementwise(turns, parts.Blocks()*threads, 1, out(&d), in(&origin), arg{copy: &s})
 	if err != nil {
 		return nil, opError("strided copy", err)
 	}

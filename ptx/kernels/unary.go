@@ -101,7 +101,7 @@ func unary[T Float](name string, f uint32, again []*driver.Launch, dst, src driv
 		of = library.Module
 	}
 	m := maker{of, d.mem.Context(), kernelName{"unary_", class}, reused(again)}
-	l, err := m.elementwise(d.n, pack(d.size), out(&d), u64(d.n), in(&s), u32(f|functions.Of(kind)))
+	l, err := m.elementwise(several, d.n, pack(d.size), out(&d), u64(d.n), in(&s), u32(f|functions.Of(kind)))
 	if err != nil {
 		return nil, opError(name, err)
 	}

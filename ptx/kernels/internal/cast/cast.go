@@ -29,14 +29,18 @@ const (
 	float = 8 // a bit of the floats
 )
 
-// each is the number of elements that a thread converts at a time.
-const each = 4
+// each is the number of elements that a thread converts at a time. If the results have 64 bits, it is eachWide: a thread
+// stores one vector of 16 bytes, so that a warp stores whole sectors at once.
+const (
+	each     = 4
+	eachWide = 2
+)
 
 //gpu:kernel block=256
 func cast(t gpu.Thread, dst, src, n uint64, to, from uint32) {
-	pack.EachOf(t, dst, n, each, to&3, func(p pack.Part) {
+	pack.EachOf(t, dst, n, Each(to), to&3, func(p pack.Part) {
 		to, from := pack.Fresh(to), pack.Fresh(from)
-		x := load(p, src, from&3)
+		x := load(p, src, from&3, Each(to))
 		convert(&x, to, from)
 		store(p, dst, to&3, &x)
 	})
@@ -71,19 +75,22 @@ func same(t gpu.Thread, dst, src, n uint64, log uint32) {
 // bits holds the bits of numbers. Those above the size of their type are not defined.
 type bits [each]uint64
 
-// load loads elements of 1 << log bytes. The bits above are 0. Elements outside of the array get values of others.
-func load(p pack.Part, src uint64, log uint32) (x bits) {
+// Each returns the number of elements that a thread converts at a time to a type.
+func Each(to uint32) int {
+	if to&3 == U64 {
+		return eachWide
+	}
+	return each
+}
+
+// load loads n elements of 1 << log bytes. The bits above are 0. Elements outside of the array get values of others.
+func load(p pack.Part, src uint64, log uint32, n int) (x bits) {
 	at := src + uint64(p.First<<log)
-	if p.Complete && at&(min(16, uint64(each)<<log)-1) == 0 {
-		switch log {
-		case U8:
-			loaded[uint8](at, &x)
-		case U16:
-			loaded[uint16](at, &x)
-		case U32:
-			loaded[uint32](at, &x)
-		default:
-			loaded[uint64](at, &x)
+	if p.Complete && uint32(at)&(uint32(n)<<log-1)&15 == 0 {
+		if n == each {
+			loadPack(at, log, each, &x)
+		} else {
+			loadPack(at, log, eachWide, &x)
 		}
 		return x
 	}
@@ -92,7 +99,7 @@ func load(p pack.Part, src uint64, log uint32) (x bits) {
 		return x
 	}
 	//gpu:unroll 1
-	for k := int32(0); k < each; k++ {
+	for k := int32(0); k < int32(n); k++ {
 		at := at + uint64(min(max(k, low), high-1))<<log
 		var v uint64
 		switch log {
@@ -107,13 +114,30 @@ func load(p pack.Part, src uint64, log uint32) (x bits) {
 		}
 		x = bits{x[1], x[2], x[3], v}
 	}
+	if n != each {
+		x[0], x[1] = x[2], x[3]
+	}
 	return x
 }
 
-func loaded[B pack.Bits](at uint64, x *bits) {
+// loadPack loads n elements from an address that is a multiple of their size, or of 16 bytes if they have more.
+func loadPack(at uint64, log uint32, n int, x *bits) {
+	switch log {
+	case U32:
+		loaded[uint32](at, n, x)
+	case U16:
+		loaded[uint16](at, n, x)
+	case U8:
+		loaded[uint8](at, n, x)
+	default:
+		loaded[uint64](at, n, x)
+	}
+}
+
+func loaded[B pack.Bits](at uint64, n int, x *bits) {
 	var y pack.Elements[B]
-	pack.LoadVector(at, each, &y)
-	for k := range x {
+	pack.LoadVector(at, n, &y)
+	for k := range n {
 		x[k] = uint64(y[k])
 	}
 }
@@ -123,14 +147,14 @@ func store(p pack.Part, dst uint64, log uint32, x *bits) {
 	at := dst + uint64(p.First<<log)
 	if p.Complete {
 		switch log {
-		case U8:
-			stored[uint8](at, x)
-		case U16:
-			stored[uint16](at, x)
 		case U32:
-			stored[uint32](at, x)
+			stored[uint32](at, each, x)
+		case U16:
+			stored[uint16](at, each, x)
+		case U8:
+			stored[uint8](at, each, x)
 		default:
-			stored[uint64](at, x)
+			stored[uint64](at, eachWide, x)
 		}
 		return
 	}
@@ -154,10 +178,10 @@ func store(p pack.Part, dst uint64, log uint32, x *bits) {
 	}
 }
 
-func stored[B pack.Bits](at uint64, x *bits) {
+func stored[B pack.Bits](at uint64, n int, x *bits) {
 	var y pack.Elements[B]
-	for k := range x {
+	for k := range n {
 		y[k] = B(x[k])
 	}
-	pack.StoreVector(at, each, &y)
+	pack.StoreVector(at, n, &y)
 }

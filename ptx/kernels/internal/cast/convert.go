@@ -7,11 +7,11 @@ import (
 	"github.com/purecuda/cuda/ptx/num"
 )
 
-// convert converts numbers between two types. Floats of up to 32 bits are held as float32. Integers are made of float64,
-// which has all numbers of smaller floats.
+// convert converts numbers between two types. float64 stay in x. So do all numbers whose conversion to integers needs
+// float64. Other floats are held as float32 before they are rounded to 16 bits or converted to small integers.
 func convert(x *bits, to, from uint32) {
 	var f [each]float32
-	var d [each]float64
+	throughDouble := to&3 == U64 || to == U32 // float32, too
 	switch {
 	case from&float == 0:
 		if from&I8 != 0 {
@@ -20,49 +20,51 @@ func convert(x *bits, to, from uint32) {
 				x[k] = uint64(int64(x[k]) << unused >> unused)
 			}
 		}
-		if to&float == 0 {
+		if to&float == 0 || ofIntegers(x, to, from, &f) {
 			return
 		}
-		ofIntegers(x, to, from, &d, &f)
 	case from == F64:
-		for k := range x {
-			d[k] = math.Float64frombits(x[k])
-		}
-		if to == F32 {
-			for k := range d {
-				f[k] = float32(d[k])
+		switch {
+		case to&float == 0:
+		case to == F32:
+			for k := range x {
+				x[k] = uint64(math.Float32bits(float32(math.Float64frombits(x[k]))))
 			}
-		} else {
-			for k := range d {
-				v := gpu.Convert[float32](d[k], gpu.ToZero)
-				f[k] = odd(v, float64(v) == d[k] || d[k] != d[k])
+			return
+		default:
+			for k := range f {
+				d := math.Float64frombits(x[k])
+				v := gpu.Convert[float32](d, gpu.ToZero)
+				f[k] = odd(v, float64(v) == d) // a NaN remains one
 			}
 		}
 	default:
 		singles(x, from, &f)
-		for k := range f {
-			d[k] = float64(f[k])
+		switch {
+		case to == F32:
+			for k := range f {
+				x[k] = uint64(math.Float32bits(f[k]))
+			}
+			return
+		case throughDouble:
+			for k := range f {
+				x[k] = math.Float64bits(float64(f[k]))
+			}
 		}
 	}
 	switch {
-	case to&float == 0:
-		integers(&d, to, x)
-	case to == F64:
-		for k := range d {
-			x[k] = math.Float64bits(d[k])
-		}
-	case to == F32:
-		for k := range f {
-			x[k] = uint64(math.Float32bits(f[k]))
-		}
 	case to == BF16:
 		for k := range f {
 			x[k] = uint64(num.ToBF16(f[k]).Bits())
 		}
-	default:
+	case to == F16:
 		for k := range f {
 			x[k] = uint64(num.ToF16(f[k]).Bits())
 		}
+	case !throughDouble:
+		small(x, &f, to, from)
+	case to != F64:
+		large(x, to)
 	}
 }
 
@@ -84,35 +86,45 @@ func singles(x *bits, from uint32, f *[each]float32) {
 	}
 }
 
-// ofIntegers converts integers to the float that is needed.
-func ofIntegers(x *bits, to, from uint32, d *[each]float64, f *[each]float32) {
-	switch {
-	case from == U64:
-		for k, v := range x {
-			switch to {
-			case F64:
-				d[k] = float64(v)
-			case F32:
-				f[k] = float32(v)
-			default:
-				f[k] = gpu.Convert[float32](v, gpu.ToZero)
-				f[k] = odd(f[k], uint64(f[k]) == v)
+// ofIntegers converts integers to float64 or float32, and returns true. For floats of 16 bits, it sets f to what
+// must be rounded, and returns false.
+func ofIntegers(x *bits, to, from uint32, f *[each]float32) bool {
+	if from == U64 {
+		switch to {
+		case F64:
+			for k, v := range x {
+				x[k] = math.Float64bits(float64(v))
 			}
+			return true
+		case F32:
+			for k, v := range x {
+				x[k] = uint64(math.Float32bits(float32(v)))
+			}
+			return true
 		}
-	case to == F64:
 		for k, v := range x {
-			d[k] = float64(int64(v))
+			f[k] = gpu.Convert[float32](v, gpu.ToZero)
+			f[k] = odd(f[k], uint64(f[k]) == v)
 		}
-	case to == F32:
-		for k, v := range x {
-			f[k] = float32(int64(v))
-		}
-	default:
-		for k, v := range x {
-			f[k] = gpu.Convert[float32](int64(v), gpu.ToZero)
-			f[k] = odd(f[k], int64(f[k]) == int64(v))
-		}
+		return false
 	}
+	switch to {
+	case F32:
+		for k, v := range x {
+			x[k] = uint64(math.Float32bits(float32(int64(v))))
+		}
+		return true
+	case F64:
+		for k, v := range x {
+			x[k] = math.Float64bits(float64(int64(v)))
+		}
+		return true
+	}
+	for k, v := range x {
+		f[k] = gpu.Convert[float32](int64(v), gpu.ToZero)
+		f[k] = odd(f[k], int64(f[k]) == int64(v))
+	}
+	return false
 }
 
 // odd returns a number that was rounded to zero, as rounded to odd. Rounding that to 16 bits has the same result as
@@ -124,29 +136,44 @@ func odd(f float32, exact bool) float32 {
 	return f
 }
 
-// integers converts to integers, which are limited to the range of the type.
-func integers(d *[each]float64, to uint32, x *bits) {
+// large converts float64 to integers of 64 bits and to uint32. They are limited to the range of the type.
+func large(x *bits, to uint32) {
 	switch to {
 	case U64:
-		for k, v := range d {
-			x[k] = uint64(v)
+		for k, v := range x {
+			x[k] = uint64(math.Float64frombits(v))
 		}
 	case I64:
-		for k, v := range d {
-			x[k] = uint64(int64(v))
-		}
-	case U32:
-		for k, v := range d {
-			x[k] = uint64(uint32(v))
+		for k, v := range x {
+			x[k] = uint64(int64(math.Float64frombits(v)))
 		}
 	default:
-		low, high := int32(0), int32(1)<<(8<<(to&3))-1
-		if to&I8 != 0 {
-			high = int32(1)<<(8<<(to&3)-1) - 1
-			low = -high - 1
+		for k, v := range x {
+			x[k] = uint64(uint32(math.Float64frombits(v)))
 		}
-		for k, v := range d {
-			x[k] = uint64(max(min(int32(v), high), low))
+	}
+}
+
+// small converts to other integers, which are limited to the range of the type. It converts f unless the numbers are
+// float64.
+func small(x *bits, f *[each]float32, to, from uint32) {
+	var s [each]int32
+	if from != F64 {
+		for k, v := range f {
+			s[k] = int32(v)
 		}
+	} else {
+		for k, v := range x {
+			s[k] = int32(math.Float64frombits(v))
+		}
+	}
+	size := uint32(8) << (to & 3)
+	low, high := int32(0), int32(1)<<size-1
+	if to&I8 != 0 {
+		high = int32(1)<<(size-1) - 1
+		low = -high - 1
+	}
+	for k, v := range s {
+		x[k] = uint64(max(min(v, high), low))
 	}
 }

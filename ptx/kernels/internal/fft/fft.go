@@ -215,14 +215,14 @@ func combine(v [Each]complex64, angle float32, bits uint32) [Each]complex64 {
 		im = double + small
 		rest = (double - im) + small
 	}
+	if bits == eachLog { // without branches between the stages
+		return stage(stage(stage(stage(v, 0, w[0]), 1, w[1]), 2, w[2]), 3, w[3])
+	}
 	v = stage(v, 0, w[0])
 	if bits > 1 {
 		v = stage(v, 1, w[1])
 		if bits > 2 {
 			v = stage(v, 2, w[2])
-			if bits > 3 {
-				v = stage(v, 3, w[3])
-			}
 		}
 	}
 	return v

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/emulator"
+	"github.com/purecuda/cuda/internal/gputest"
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
@@ -50,6 +52,38 @@ func TestAGridOfAnySizeDoesAllElements(t *testing.T) {
 			if name == "cast" && !slices.Equal(host(k, half), bits) {
 				t.Errorf("%s: two blocks do something else", name)
 			}
+		}
+	})
+}
+
+// Threads of kernels with many instructions must have four turns if that leaves enough blocks for each multiprocessor.
+// Those of copies have one.
+func TestThreadsHaveSeveralTurnsIfThereIsMuchWork(t *testing.T) {
+	gputest.OnEmulator(t, emulator.Config{Multiprocessors: 1}, func(t *testing.T, c *driver.Context) {
+		k := newKit(t, c)
+		const block = 256 * 4 // elements of type float32
+		for parts, several := range map[int]int{30: 31, 63: 64, 64: 64, 255: 64, 256: 65, 400: 101} {
+			n := parts * block
+			a, b := alloc[float32](k, n), alloc[float32](k, n)
+			narrow, wide, index := alloc[uint8](k, n/2), alloc[float64](k, n/2), alloc[int32](k, n/4)
+			for _, c := range []struct {
+				name string
+				op   *driver.Launch
+				grid int
+			}{
+				{"fill", k.made(kernels.Fill(a, 7)), parts + 1}, // with a block for elements before the first pack
+				{"copy", k.made(kernels.Cast(a, b)), parts + 1},
+				{"gelu", k.made(kernels.GELU(a, b)), several},
+				{"gather", k.made(kernels.Gather(a, b, index, 4)), several},
+				{"cast to float64", k.made(kernels.Cast(wide, a.View(0, n/2))), several}, // a thread has two elements
+			} {
+				if got := int(c.op.Config().Grid.X); got != c.grid {
+					t.Errorf("%s of %d elements has %d blocks, want %d", c.name, n, got, c.grid)
+				}
+			}
+			k.run(kernels.Iota(a, 0.25, 1))
+			k.run(kernels.Cast(narrow, a.View(0, n/2)))
+			compare(k, "cast", host(k, narrow.All()), func(i int) uint8 { return uint8(min(i, 255)) })
 		}
 	})
 }

@@ -130,19 +130,33 @@ func multiply(t gpu.Thread, dst, a, scales, src uint64, rows, cols, group, logSp
 			}
 			var products [Rows]float32
 			if bits == 4 {
-				for i := range 4 {
-					x0, x1 := *(*[4]float32)(mine[8*i:]), *(*[4]float32)(mine[8*i+4:])
-					for r := range Rows {
-						products[r] = dot4(products[r], w[r][0][i], x0, magic)
-						products[r] = dot4(products[r], w[r][0][i]>>16, x1, magic)
+				//gpu:unroll 1
+				for range 2 {
+					for i := range 2 {
+						x0, x1 := *(*[4]float32)(mine[8*i:]), *(*[4]float32)(mine[8*i+4:])
+						for r := range Rows {
+							products[r] = dot4(products[r], w[r][0][i], x0, magic)
+							products[r] = dot4(products[r], w[r][0][i]>>16, x1, magic)
+						}
 					}
+					for r := range Rows {
+						w[r][0][0], w[r][0][1] = w[r][0][2], w[r][0][3]
+					}
+					mine = mine[16:]
 				}
 			} else {
-				for i := range 8 {
-					x0 := *(*[4]float32)(mine[4*i:])
-					for r := range Rows {
-						products[r] = dot8(products[r], w[r][i/4][i%4]^0x80808080, x0)
+				//gpu:unroll 1
+				for range 2 {
+					for i := range 4 {
+						x0 := *(*[4]float32)(mine[4*i:])
+						for r := range Rows {
+							products[r] = dot8(products[r], w[r][0][i]^0x80808080, x0)
+						}
 					}
+					for r := range Rows {
+						w[r][0] = w[r][1]
+					}
+					mine = mine[16:]
 				}
 			}
 			for r := range Rows {

@@ -18,7 +18,6 @@ const Threads = 256
 // philox returns a group of four random words: Philox4x32 with ten rounds, of Salmon, Moraes, Dror and
 // Shaw, "Parallel random numbers: as easy as 1, 2, 3" (2011).
 func philox(c [4]uint32, key0, key1 uint32) [4]uint32 {
-	//gpu:unroll 5
 	for range 10 {
 		high0, low0 := gobits.Mul32(0xD2511F53, c[0])
 		high1, low1 := gobits.Mul32(0xCD9E8D57, c[2])
@@ -59,7 +58,6 @@ func Words(t gpu.Thread, dst, n, seed, first uint64, wide, distribution uint32) 
 			w[i] = gomath.Float32bits(float32(w[i]>>8) * 0x1p-24)
 		}
 	case Normal:
-		//gpu:unroll 1
 		for range 2 {
 			a, b := normal32(w[0], w[1])
 			w = [4]uint32{w[2], w[3], gomath.Float32bits(a), gomath.Float32bits(b)}

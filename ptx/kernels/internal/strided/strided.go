@@ -53,27 +53,27 @@ func stridedCopy(t gpu.Thread, dst, src uint64, s Strided) {
 	t.Sync()
 	c := &shape{list, s.Runs, s.Run}
 	unit := pack.UnitOf(all)
-	if int(s.Run) <= unit && s.tiled() {
+	if int(s.Run) <= unit && s.Tiled() {
 		tiles(t, dst, src, c, int(s.Run))
 		return
 	}
 	rows(t, dst, src, c, unit)
 }
 
-// tiled reports whether the last two dimensions are copied through tiles.
-func (s *Strided) tiled() bool {
+// Tiled reports whether the last two dimensions are copied through tiles.
+func (s *Strided) Tiled() bool {
 	return s.Run <= 8 && s.Extent[dims-2] >= minTile && s.Extent[dims-1] >= minTile &&
 		magnitude(s.FromStride[dims-2]) < magnitude(s.FromStride[dims-1])
 }
 
 // Blocks returns the number of blocks for a copy. The kernel works with any number.
 func (s *Strided) Blocks() uint64 {
-	if s.Runs > 0 && s.tiled() {
+	if s.Runs > 0 && s.Tiled() {
 		x, y, side := s.Extent[dims-2], s.Extent[dims-1], uint64(pack.TileSide(int(s.Run)))
 		return s.Runs / x / y * ((x + side - 1) / side) * ((y + side - 1) / side)
 	}
-	// Units have at most 16 bytes, and the block may have fewer units than it can copy.
-	const bytes = threads * each * 8
+	// Units of 16 bytes. Of smaller ones, a block copies several parts.
+	const bytes = threads * each * 16
 	return (s.Runs*s.Run + bytes - 1) / bytes
 }
 
