@@ -7,11 +7,11 @@ import (
 	"github.com/purecuda/cuda/ptx/num"
 )
 
-// convert converts numbers between two types. float64 stay in x. So do all numbers whose conversion to integers needs
-// float64. Other floats are held as float32 before they are rounded to 16 bits or converted to small integers.
+// convert converts numbers between two types. Elements of type float64 are in x. If throughDouble is true, smaller floats
+// become float64 there, too. Otherwise they are in f until they are rounded to 16 bits or become small integers.
 func convert(x *bits, to, from uint32) {
 	var f [each]float32
-	throughDouble := to&3 == U64 || to == U32 // float32, too
+	throughDouble := to&3 == U64 || to == U32
 	switch {
 	case from&float == 0:
 		if from&I8 != 0 {
@@ -154,8 +154,8 @@ func large(x *bits, to uint32) {
 	}
 }
 
-// small converts to other integers, which are limited to the range of the type. It converts f unless the numbers are
-// float64.
+// small converts to other integers, which are limited to the range of the type: x if its elements are float64, and
+// otherwise f.
 func small(x *bits, f *[each]float32, to, from uint32) {
 	var s [each]int32
 	if from != F64 {
