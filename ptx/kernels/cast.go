@@ -31,11 +31,11 @@ func Cast[D, S Element](dst driver.MemoryOf[D], src driver.MemoryOf[S], again ..
 	if c.copies {
 		count = 4
 	}
-	turns := several
+	often := several
 	if c.copies {
-		turns = once
+		often = once
 	}
-	l, err := m.elementwise(turns, to.n, c.each, args[:count]...)
+	l, err := m.elementwise(often, to.n, c.each, args[:count]...)
 	if err != nil {
 		return nil, opError("cast", err)
 	}

@@ -57,9 +57,9 @@ func LayerNorm[T NetFloat](dst, src Matrix[T], weight, bias driver.MemoryOf[T], 
 
 // normalize creates a norm of a kind.
 func normalize[T NetFloat](name string, d, s box, w, b operand, eps float32, kind rows.Half, again []*driver.Launch) (*driver.Launch, error) {
-	teamed := uint64(64)
-	if kind == rows.RMS { // which has fewer instructions
-		teamed = 128
+	teamed := uint64(mostTeamed)
+	if kind == rows.RMS { // which a team computes with fewer instructions
+		teamed *= 2
 	}
 	r := rowwise{norm.Module, kernelName{name}, d, s, !w.none || !b.none, teamed, normSm90, "norm", "", reused(again)}
 	l, err := r.prepare(out(&d.operand), in(&s.operand), optional(&w), optional(&b),

@@ -102,7 +102,7 @@ type rowwise struct {
 	kernel   kernelName
 	dst, src box
 	columns  bool   // whether there are operands with one element per column
-	teamed   uint64 // bytes of the longest rows of 1, 2, 4 or 8 packs for which teams are faster than bundles
+	teamed   uint64 // like mostTeamed, for this operation
 	newer    *newer // variants that use clusters
 	common   string // part of the names of variants for old devices and for short rows
 	typed    string // part of the names of variants for one type, or empty
@@ -159,6 +159,7 @@ const (
 	bundleWarps      = 4
 	mostBundled      = 512 // bytes of a row
 	mostBundledPacks = 128 // bytes of a row of packs of 16 bytes
+	mostTeamed       = 64  // bytes of a row of 1, 2 or 4 such packs for which a team is faster
 	bundledRows      = 256 // minimum for each multiprocessor
 )
 

@@ -44,11 +44,11 @@ func StridedCopy[T Element](dst driver.MemoryOf[T], to Layout, src driver.Memory
 	}
 	parts := (*strided.Strided)(&s)
 	m := maker{strided.Module, d.mem.Context(), kernelName{"strided_copy"}, reused(again)}
-	turns := once
+	often := once
 	if parts.Tiled() {
-		turns = several
+		often = several
 	}
-	l, err := m.elementwise(turns, parts.Blocks()*threads, 1, out(&d), in(&origin), arg{copy: &s})
+	l, err := m.elementwise(often, parts.Blocks()*threads, 1, out(&d), in(&origin), arg{copy: &s})
 	if err != nil {
 		return nil, opError("strided copy", err)
 	}

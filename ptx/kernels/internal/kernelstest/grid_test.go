@@ -65,6 +65,7 @@ func TestThreadsHaveSeveralTurnsIfThereIsMuchWork(t *testing.T) {
 		for parts, several := range map[int]int{30: 31, 63: 64, 64: 64, 255: 64, 256: 65, 400: 101} {
 			n := parts * block
 			a, b := alloc[float32](k, n), alloc[float32](k, n)
+			rows := kernels.RowMajor(parts, block)
 			narrow, wide, index := alloc[uint8](k, n/2), alloc[float64](k, n/2), alloc[int32](k, n/4)
 			for _, c := range []struct {
 				name string
@@ -75,7 +76,8 @@ func TestThreadsHaveSeveralTurnsIfThereIsMuchWork(t *testing.T) {
 				{"copy", k.made(kernels.Cast(a, b)), parts + 1},
 				{"gelu", k.made(kernels.GELU(a, b)), several},
 				{"gather", k.made(kernels.Gather(a, b, index, 4)), several},
-				{"cast to float64", k.made(kernels.Cast(wide, a.View(0, n/2))), several}, // a thread has two elements
+				{"cast to float64", k.made(kernels.Cast(wide, a.View(0, n/2))), several},                              // a thread has two elements
+				{"strided copy", k.made(kernels.StridedCopy(a, rows, b, rows, []int{parts, block})), (parts+3)/4 + 1}, // four units of 16 bytes
 			} {
 				if got := int(c.op.Config().Grid.X); got != c.grid {
 					t.Errorf("%s of %d elements has %d blocks, want %d", c.name, n, got, c.grid)

@@ -58,10 +58,9 @@ func Words(t gpu.Thread, dst, n, seed, first uint64, wide, distribution uint32) 
 			w[i] = gomath.Float32bits(float32(w[i]>>8) * 0x1p-24)
 		}
 	case Normal:
-		for range 2 {
-			a, b := normal32(w[0], w[1])
-			w = [4]uint32{w[2], w[3], gomath.Float32bits(a), gomath.Float32bits(b)}
-		}
+		a, b := normal32(w[0], w[1])
+		c, d := normal32(w[2], w[3])
+		w = [4]uint32{gomath.Float32bits(a), gomath.Float32bits(b), gomath.Float32bits(c), gomath.Float32bits(d)}
 	}
 	at := 4*t.GlobalX() - int(first&3)
 	if wide != 0 && at+4 <= len(out) {
