@@ -87,8 +87,8 @@ func binary[T Number](name string, op uint32, again []*driver.Launch, dst, a, b 
 		return nil, opError(name, err)
 	}
 	kernel, of := arithKernel[T]()
-	m := maker{arith.Module, d.mem.Context(), kernel, reused(again)}
-	l, err := m.elementwise(once, d.n, pack(d.size), out(&d), u64(d.n), in(&x), in(&y), u64(y.n), number(*new(T)), u32(op|of))
+	m := maker{&arith.Code, d.mem.Context(), kernel, reused(again)}
+	l, err := m.elementwise(once, d.n, pack(d.size), out(&d), u64(d.n), in(&x), in(&y), u64(y.n), number(*new(T)), constant(op|of))
 	if err != nil {
 		return nil, opError(name, err)
 	}
@@ -173,8 +173,8 @@ func scalar[T Number](name string, op uint32, again []*driver.Launch, dst, a dri
 		return nil, opError(name, err)
 	}
 	kernel, of := arithKernel[T]()
-	m := maker{arith.Module, d.mem.Context(), kernel, reused(again)}
-	l, err := m.elementwise(once, d.n, pack(d.size), out(&d), u64(d.n), in(&x), arg{}, u64(0), number(b), u32(op|of|arith.Scalar))
+	m := maker{&arith.Code, d.mem.Context(), kernel, reused(again)}
+	l, err := m.elementwise(once, d.n, pack(d.size), out(&d), u64(d.n), in(&x), arg{}, u64(0), number(b), constant(op|of|arith.Scalar))
 	if err != nil {
 		return nil, opError(name, err)
 	}

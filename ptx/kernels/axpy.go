@@ -19,8 +19,8 @@ func Axpy[T Float](y driver.MemoryOf[T], a T, x driver.MemoryOf[T], again ...*dr
 		return nil, opError("axpy", err)
 	}
 	class, kind := floatClass[T]()
-	m := maker{axpy.Module, to.mem.Context(), kernelName{"axpy_", class}, reused(again)}
-	args := [5]arg{inOut(&to), u64(to.n), number(a), in(&from), u32(uint32(kind))}
+	m := maker{&axpy.Code, to.mem.Context(), kernelName{"axpy_", class}, reused(again)}
+	args := [5]arg{inOut(&to), u64(to.n), number(a), in(&from), constant(uint32(kind))}
 	count := len(args)
 	if class != classHalf {
 		count--

@@ -25,8 +25,8 @@ func Cast[D, S Element](dst driver.MemoryOf[D], src driver.MemoryOf[S], again ..
 		return nil, opError("cast", err)
 	}
 	c := castOf[D, S]()
-	m := maker{kinds.Module, to.mem.Context(), c.kernel, reused(again)}
-	args := [5]arg{out(&to), in(&from), u64(to.n), u32(c.to), u32(c.from)}
+	m := maker{&kinds.Code, to.mem.Context(), c.kernel, reused(again)}
+	args := [5]arg{out(&to), in(&from), u64(to.n), constant(c.to), constant(c.from)}
 	count := len(args)
 	if c.copies {
 		count = 4

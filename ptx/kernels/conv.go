@@ -167,7 +167,7 @@ func (c *convolution) prepare(of int32, again *driver.Launch) (*driver.Launch, e
 		tiles *= (uint64(s.Filters) + conv.TileFilters - 1) / conv.TileFilters * uint64(s.Groups)
 		cfg.Grid = driver.D1(int(max(tiles, 1)))
 	}
-	m := maker{conv.Module, c.dst.mem.Context(), kernel, again}
+	m := maker{&conv.Code, c.dst.mem.Context(), kernel, again}
 	return m.prepare(&cfg, out(&c.dst.operand), in(&c.src.operand), in(&c.filters.operand), optional(&c.bias), arg{conv: &s})
 }
 

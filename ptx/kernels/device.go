@@ -65,8 +65,8 @@ type newer struct {
 // block. Only code that creates operations of their kernels may refer to them. The linker keeps the
 // file in every program that contains such a reference.
 var (
-	softmaxSm90 = &newer{softmaxsm90.Module, 9, 0, "_sm90", []string{"softmax"}}
-	normSm90    = &newer{normsm90.Module, 9, 0, "_sm90", []string{"rmsnorm", "layernorm"}}
+	softmaxSm90 = &newer{&softmaxsm90.Code, 9, 0, "_sm90", []string{"softmax"}}
+	normSm90    = &newer{&normsm90.Code, 9, 0, "_sm90", []string{"rmsnorm", "layernorm"}}
 )
 
 // orOlder returns the source and the name of the kernel for the device. If n has the kernel and

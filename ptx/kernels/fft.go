@@ -7,7 +7,7 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels/internal/fft"
 )
 
-var fftSource = source(fft.Module)
+var fftSource = &fft.Code
 
 // The smallest and the largest n of FFT.
 const (

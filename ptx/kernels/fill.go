@@ -15,7 +15,7 @@ func Fill[T Element](dst driver.MemoryOf[T], v T, again ...*driver.Launch) (*dri
 	if d.err != nil {
 		return nil, opError("fill", d.err)
 	}
-	m := maker{fill.Module, d.mem.Context(), kernelName{"fill_", bitsName[T]()}, reused(again)}
+	m := maker{&fill.Code, d.mem.Context(), kernelName{"fill_", bitsName[T]()}, reused(again)}
 	l, err := m.elementwise(once, d.n, pack(d.size), out(&d), u64(d.n), number(v))
 	if err != nil {
 		return nil, opError("fill", err)

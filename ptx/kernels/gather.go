@@ -24,9 +24,9 @@ func Gather[T Element, I Index](dst, src driver.MemoryOf[T], index driver.Memory
 	if sizeOf[I]() == 8 {
 		wide = 1
 	}
-	m := maker{gather.Module, d.mem.Context(), kernelName{"gather"}, reused(again)}
+	m := maker{&gather.Code, d.mem.Context(), kernelName{"gather"}, reused(again)}
 	l, err := m.elementwise(several, d.n, pack(d.size),
-		out(&d), u64(x.n), u64(w*uint64(d.size)), in(&s), u64(s.n/w), in(&x), u32(wide))
+		out(&d), u64(x.n), u64(w*uint64(d.size)), in(&s), u64(s.n/w), in(&x), constant(wide))
 	if err != nil {
 		return nil, opError("gather", err)
 	}

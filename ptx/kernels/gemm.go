@@ -5,7 +5,7 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels/internal/gemm"
 )
 
-var gemmSource = source(gemm.Module)
+var gemmSource = &gemm.Code
 
 // Transposed says which factors of [Gemm] are transposed.
 type Transposed uint32

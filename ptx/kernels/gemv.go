@@ -56,9 +56,9 @@ func gemvOf[A, X NetFloat](y driver.MemoryOf[X], a Matrix[A], x driver.MemoryOf[
 	if err != nil {
 		return nil, err
 	}
-	m := maker{gemv.Module, of.mem.Context(), kernelName{"gemv_", floatName[A](), "_", floatName[X]()}, again}
+	m := maker{&gemv.Code, of.mem.Context(), kernelName{"gemv_", floatName[A](), "_", floatName[X]()}, again}
 	return m.prepare(&cfg, out(&to.operand), in(&of.operand), in(&from), u64(uint64(of.rows)), u64(uint64(of.cols)), u64(uint64(of.pitch)), halfOf[A](),
-		optional(&weight), f32(eps), u32(normed))
+		optional(&weight), f32(eps), constant(normed))
 }
 
 // gemvConfig returns a launch in which each team processes pairs of rows.

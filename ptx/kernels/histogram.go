@@ -7,7 +7,7 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels/internal/histogram"
 )
 
-var histogramSource = source(histogram.Module)
+var histogramSource = &histogram.Code
 
 // Histogram returns the operation that counts the values of src: for each element v, it adds 1 to
 // counts[v]. Elements that are negative or not less than the length of counts are ignored. Counters

@@ -17,12 +17,12 @@ func Iota[T Element](dst driver.MemoryOf[T], start, step T, again ...*driver.Lau
 	if d.err != nil {
 		return nil, opError("iota", d.err)
 	}
-	m := maker{iota.Module, d.mem.Context(), kernelName{"iota_", arithmeticName[T]()}, reused(again)}
+	m := maker{&iota.Code, d.mem.Context(), kernelName{"iota_", arithmeticName[T]()}, reused(again)}
 	args := [5]arg{out(&d), u64(d.n), number(start), number(step)}
 	count := 4
 	if class, kind := floatClass[T](); isFloat[T]() && class == classHalf {
 		m.kernel[1] = class
-		args[count] = u32(uint32(kind))
+		args[count] = constant(uint32(kind))
 		count++
 	}
 	l, err := m.elementwise(once, d.n, pack(d.size), args[:count]...)

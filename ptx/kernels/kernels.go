@@ -9,11 +9,12 @@ import (
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/ptx/kernels/internal"
 	"github.com/purecuda/cuda/ptx/kernels/internal/conv"
+	"github.com/purecuda/cuda/ptx/kernels/internal/variant"
 )
 
-// source loads the code of one embedded PTX file into a context, at most once for each context. The
-// kernels of the file share a module.
-type source func(*driver.Context) (*driver.Module, error)
+// source is an embedded PTX file. Its kernels are compiled one by one, for the values of some of their arguments: see
+// constant.
+type source = *variant.Code
 
 // kernelName is the name of a kernel in parts. Comparing the parts with a name does not
 // allocate, but joining them would.
@@ -48,7 +49,7 @@ func reused(again []*driver.Launch) *driver.Launch {
 }
 
 func (m *maker) prepare(cfg *driver.LaunchConfig, args ...arg) (*driver.Launch, error) {
-	code, err := m.source(m.context)
+	code, err := m.source.Module(m.context, m.variant(args))
 	if err != nil {
 		return nil, err
 	}
@@ -68,6 +69,18 @@ func (m *maker) prepare(cfg *driver.LaunchConfig, args ...arg) (*driver.Launch, 
 		values[i] = args[i].value()
 	}
 	return k.Prepare(*cfg, values...)
+}
+
+// variant returns the kernel and the arguments that are constants.
+func (m *maker) variant(args []arg) variant.Key {
+	key, n := variant.Key{Kernel: m.kernel}, 0
+	for i := range args {
+		if args[i].constant {
+			key.Constants[n] = variant.Constant{Number: uint8(i + 1), Value: uint32(args[i].bits)}
+			n++
+		}
+	}
+	return key
 }
 
 // sameNulls reports whether absent operands of a launch are absent again. An argument that was a null
@@ -143,12 +156,13 @@ func pack(size uintptr) uint64 { return uint64(16 / size) }
 
 // arg is an argument of a kernel: memory, a number, a Strided or the shape of a convolution.
 type arg struct {
-	mem  *operand
-	mode driver.AccessMode // how the kernel accesses mem
-	kind elementType       // type of a number; noType for a null pointer
-	bits uint64            // bits of the number
-	copy *Strided
-	conv *conv.Shape
+	mem      *operand
+	mode     driver.AccessMode // how the kernel accesses mem
+	kind     elementType       // type of a number; noType for a null pointer
+	bits     uint64            // bits of the number
+	constant bool              // whether the kernel is compiled for the number
+	copy     *Strided
+	conv     *conv.Shape
 }
 
 func in(o *operand) arg    { return arg{mem: o, mode: driver.Reads} }
@@ -164,6 +178,13 @@ func number[T Element](v T) arg {
 func u64(n uint64) arg  { return arg{kind: typeU64, bits: n} }
 func u32(n uint32) arg  { return number(n) }
 func f32(v float32) arg { return number(v) }
+
+// constant passes a number for which the kernel is compiled.
+func constant(n uint32) arg {
+	a := u32(n)
+	a.constant = true
+	return a
+}
 
 func (a *arg) isNull() bool {
 	return a.mem == nil && a.copy == nil && a.conv == nil && a.kind == noType

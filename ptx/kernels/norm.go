@@ -61,9 +61,9 @@ func normalize[T NetFloat](name string, d, s box, w, b operand, eps float32, kin
 	if kind == rows.RMS { // which a team computes with fewer instructions
 		teamed *= 2
 	}
-	r := rowwise{norm.Module, kernelName{name}, d, s, !w.none || !b.none, teamed, normSm90, "norm", "", reused(again)}
+	r := rowwise{&norm.Code, kernelName{name}, d, s, !w.none || !b.none, teamed, normSm90, "norm", "", reused(again)}
 	l, err := r.prepare(out(&d.operand), in(&s.operand), optional(&w), optional(&b),
-		u64(uint64(d.rows)), u64(uint64(d.cols)), u64(uint64(d.pitch)), u64(uint64(s.pitch)), f32(eps), u32(uint32(floatKind[T]()|kind)))
+		u64(uint64(d.rows)), u64(uint64(d.cols)), u64(uint64(d.pitch)), u64(uint64(s.pitch)), f32(eps), constant(uint32(floatKind[T]()|kind)))
 	if err == nil {
 		l.Kernel().SetLabel(norm.Label)
 	}

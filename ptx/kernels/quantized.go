@@ -9,10 +9,10 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels/internal/quantizedsm80"
 )
 
-var quantizedSource = source(quantized.Module)
+var quantizedSource = &quantized.Code
 
 // quantizedSm80 uses tensor cores.
-var quantizedSm80 = &newer{quantizedsm80.Module, 8, 0, "_sm80", []string{"gemv_i4_f16", "gemv_i4_bf16"}}
+var quantizedSm80 = &newer{&quantizedsm80.Code, 8, 0, "_sm80", []string{"gemv_i4_f16", "gemv_i4_bf16"}}
 
 // Quantized is a matrix of small integers with scales, as language models use for weights. Each row is
 // divided into groups of columns. An element is an integer times the scale of its group.
@@ -69,7 +69,7 @@ func gemvQuantized[T NetFloat](y driver.MemoryOf[T], a Quantized[T], x driver.Me
 		a.Rows, a.Cols, a.Bits, a.Group, eps, normed,
 	}
 	_, kind := floatClass[T]()
-	return q.prepare(typeName[T](), u32(uint32(kind)), again)
+	return q.prepare(typeName[T](), constant(uint32(kind)), again)
 }
 
 type quantizedProduct struct {
@@ -169,5 +169,5 @@ func (s *quantizedProduct) prepare(element string, kind arg, again *driver.Launc
 		}
 	}
 	return m.prepare(&cfg, out(&s.y), in(&s.a), in(&s.scales), in(&s.x), u32(uint32(s.rows)), u32(uint32(cols)), u32(uint32(max(s.group/quantized.Chunk, 1))), u32(uint32(log)),
-		optional(&s.weight), f32(s.eps), u32(s.normed), kind)
+		optional(&s.weight), f32(s.eps), constant(s.normed), kind)
 }

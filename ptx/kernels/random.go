@@ -5,7 +5,7 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels/internal/random"
 )
 
-var randomSource = source(random.Module)
+var randomSource = &random.Code
 
 // RandomBits returns the operation that fills dst with random bits. Element i is number first+i of
 // the stream that belongs to seed. A number depends only on the seed and on its place in the stream,
@@ -48,7 +48,7 @@ func randomNumbers[T uint32 | float32 | float64](op string, distribution uint32,
 	}
 	m := maker{randomSource, d.mem.Context(), kernelName{"random_", bitsName[T]()}, reused(again)}
 	cfg := cover((before + d.n + group - 1) / group)
-	l, err := m.prepare(&cfg, out(&d), u64(d.n), u64(seed), u64(first), u32(whole), u32(distribution))
+	l, err := m.prepare(&cfg, out(&d), u64(d.n), u64(seed), u64(first), u32(whole), constant(distribution))
 	if err != nil {
 		return nil, opError(op, err)
 	}

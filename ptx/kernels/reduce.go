@@ -60,8 +60,8 @@ func SumRows[S Accumulator, T Element](dst driver.MemoryOf[S], src Matrix[T], wo
 	if sizeOf[S]() == 4 {
 		name = kernelName{"sum_f32"}
 	}
-	r := reduction{sum.Module, "sum", name, results(dst), src.operand("src"), work, ahead, false, reused(again)}
-	return r.prepare(u32(of))
+	r := reduction{&sum.Code, "sum", name, results(dst), src.operand("src"), work, ahead, false, reused(again)}
+	return r.prepare(constant(of))
 }
 
 func oneRow[T Element](m driver.MemoryOf[T]) Matrix[T] {
@@ -103,7 +103,7 @@ func Max[T Ordered](dst, src driver.MemoryOf[T], work *Workspace, again ...*driv
 
 // MaxRows is like Max, but works on each row of a matrix. dst must have one element per row.
 func MaxRows[T Ordered](dst driver.MemoryOf[T], src Matrix[T], work *Workspace, again ...*driver.Launch) (*driver.Launch, error) {
-	r := reduction{extreme.Module, "max", orderedName[T]("extreme_"), results(dst), src.operand("src"), work, ahead, true, reused(again)}
+	r := reduction{&extreme.Code, "max", orderedName[T]("extreme_"), results(dst), src.operand("src"), work, ahead, true, reused(again)}
 	return r.prepare(halfOf[T](), orderOfElements[T](0))
 }
 
@@ -115,7 +115,7 @@ func Min[T Ordered](dst, src driver.MemoryOf[T], work *Workspace, again ...*driv
 
 // MinRows is like Min, but works on each row of a matrix. dst must have one element per row.
 func MinRows[T Ordered](dst driver.MemoryOf[T], src Matrix[T], work *Workspace, again ...*driver.Launch) (*driver.Launch, error) {
-	r := reduction{extreme.Module, "min", orderedName[T]("extreme_"), results(dst), src.operand("src"), work, ahead, true, reused(again)}
+	r := reduction{&extreme.Code, "min", orderedName[T]("extreme_"), results(dst), src.operand("src"), work, ahead, true, reused(again)}
 	return r.prepare(halfOf[T](), orderOfElements[T](rows.OfSmallest))
 }
 
@@ -131,7 +131,7 @@ func Argmax[T Ordered](dst driver.MemoryOf[int64], src driver.MemoryOf[T], work 
 // ArgmaxRows is like Argmax, but works on each row of a matrix. dst must have one element
 // per row. Each index is a column number.
 func ArgmaxRows[T Ordered](dst driver.MemoryOf[int64], src Matrix[T], work *Workspace, again ...*driver.Launch) (*driver.Launch, error) {
-	r := reduction{extreme.Module, "argmax", orderedName[T]("extreme_"), results(dst), src.operand("src"), work, 2 * ahead, true, reused(again)}
+	r := reduction{&extreme.Code, "argmax", orderedName[T]("extreme_"), results(dst), src.operand("src"), work, 2 * ahead, true, reused(again)}
 	return r.prepare(halfOf[T](), orderOfElements[T](rows.OfIndex))
 }
 
@@ -151,7 +151,7 @@ func orderOfElements[T Ordered](of uint32) arg {
 	case t == typeF32 || t == typeF64:
 		of |= rows.OfFloats
 	}
-	return u32(of)
+	return constant(of)
 }
 
 // reduction is a launch of a reduction, with checked operands.

@@ -80,11 +80,11 @@ func Rope[T NetFloat](dst, src Heads[T], positions driver.MemoryOf[int32], frequ
 	}
 	const together = 4 // number of heads per thread, as in rope.go
 	busy := uint64(d.layers) * uint64((d.rows+together-1)/together) * max(f.n, 1)
-	m := maker{rope.Module, d.mem.Context(), kernelName{"rope"}, reused(again)}
+	m := maker{&rope.Code, d.mem.Context(), kernelName{"rope"}, reused(again)}
 	l, err := m.elementwise(once, busy, 1,
 		out(&d.operand), in(&s.operand), in(&p), in(&f),
 		u64(uint64(d.layers)), u32(uint32(d.rows)), u32(uint32(d.cols)), u32(uint32(f.n)),
-		u64(uint64(d.layer)), u64(uint64(d.pitch)), u64(uint64(s.layer)), u64(uint64(s.pitch)), u32(uint32(pairing)), u32(uint32(floatKind[T]())))
+		u64(uint64(d.layer)), u64(uint64(d.pitch)), u64(uint64(s.layer)), u64(uint64(s.pitch)), u32(uint32(pairing)), constant(uint32(floatKind[T]())))
 	if err != nil {
 		return nil, opError("rope", err)
 	}

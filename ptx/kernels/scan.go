@@ -5,7 +5,7 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels/internal/scan"
 )
 
-var scanSource = source(scan.Module)
+var scanSource = &scan.Code
 
 // Scalar lists the 32-bit and 64-bit element types.
 type Scalar interface {
@@ -59,7 +59,7 @@ func prefixSums[T Scalar](op string, dst, src driver.MemoryOf[T], exclusive uint
 	}
 	cfg := driver.LaunchConfig{Grid: driver.D1(int(max((d.n+scan.Tile-1)/scan.Tile, 1))), Block: driver.D1(scan.Threads)}
 	if err := ops.launch(scanSource, d.mem.Context(), kernelName{"scan_", bitsName[T]()}, &cfg,
-		out(&d), in(&s), u64(d.n), inOut(&states), u32(exclusive), u32(wide(d, s)), u32(floats)); err != nil {
+		out(&d), in(&s), u64(d.n), inOut(&states), constant(exclusive), u32(wide(d, s)), constant(floats)); err != nil {
 		return nil, opError(op, err)
 	}
 	return ops.ops, nil

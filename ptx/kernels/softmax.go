@@ -36,9 +36,9 @@ func Softmax[T NetFloat](dst, src Matrix[T], scale float32, again ...*driver.Lau
 	if err := sameRows(d, s); err != nil {
 		return nil, opError("softmax", err)
 	}
-	r := rowwise{softmax.Module, kernelName{"softmax"}, d, s, false, mostTeamed, softmaxSm90, "softmax", floatName[T](), reused(again)}
+	r := rowwise{&softmax.Code, kernelName{"softmax"}, d, s, false, mostTeamed, softmaxSm90, "softmax", floatName[T](), reused(again)}
 	l, err := r.prepare(out(&d.operand), in(&s.operand),
-		u64(uint64(d.rows)), u64(uint64(d.cols)), u64(uint64(d.pitch)), u64(uint64(s.pitch)), f32(scale), u32(uint32(floatKind[T]())))
+		u64(uint64(d.rows)), u64(uint64(d.cols)), u64(uint64(d.pitch)), u64(uint64(s.pitch)), f32(scale), constant(uint32(floatKind[T]())))
 	if err != nil {
 		return nil, opError("softmax", err)
 	}
@@ -67,7 +67,7 @@ func floatName[T Element]() string {
 
 // halfOf returns the argument that names the type of 16-bit elements, which other kernels ignore.
 func halfOf[T Element]() arg {
-	return u32(uint32(floatKind[T]() &^ rows.F32))
+	return constant(uint32(floatKind[T]() &^ rows.F32))
 }
 
 // floatKind returns the number of the type of elements of up to 32 bits.

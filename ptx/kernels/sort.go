@@ -5,7 +5,7 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels/internal/radix"
 )
 
-var radixSource = source(radix.Module)
+var radixSource = &radix.Code
 
 // Sort returns the operations that sort src into dst, in ascending or descending order. dst and src
 // have the same length, at most 2^30-1, and may be equal. work has at least SortWorkspace[K](n) bytes

@@ -43,7 +43,7 @@ func StridedCopy[T Element](dst driver.MemoryOf[T], to Layout, src driver.Memory
 		return nil, err
 	}
 	parts := (*strided.Strided)(&s)
-	m := maker{strided.Module, d.mem.Context(), kernelName{"strided_copy"}, reused(again)}
+	m := maker{&strided.Code, d.mem.Context(), kernelName{"strided_copy"}, reused(again)}
 	often := once
 	if parts.Tiled() {
 		often = several

@@ -5,7 +5,7 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels/internal/topk"
 )
 
-var topkSource = source(topk.Module)
+var topkSource = &topk.Code
 
 // TopK returns the operations that find the k largest elements of each row of src, or the k smallest.
 // k is the number of columns of values and of index, at most 1,024, and src has at least as many. Row

@@ -19,8 +19,8 @@ func Transpose[T Element](dst, src driver.MemoryOf[T], batches, rows, columns in
 	}
 	b, r, c, side := uint64(batches), uint64(rows), uint64(columns), uint64(tiles.TileSide(int(d.size)))
 	n := b * ((r + side - 1) / side) * ((c + side - 1) / side)
-	m := maker{transpose.Module, d.mem.Context(), kernelName{"transpose"}, reused(again)}
-	l, err := m.elementwise(several, n*threads, 1, out(&d), in(&s), u64(b), u64(r), u64(c), u32(uint32(d.size)))
+	m := maker{&transpose.Code, d.mem.Context(), kernelName{"transpose"}, reused(again)}
+	l, err := m.elementwise(several, n*threads, 1, out(&d), in(&s), u64(b), u64(r), u64(c), constant(uint32(d.size)))
 	if err != nil {
 		return nil, opError("transpose", err)
 	}

@@ -96,12 +96,12 @@ func unary[T Float](name string, f uint32, again []*driver.Launch, dst, src driv
 		return nil, opError(name, err)
 	}
 	class, kind := floatClass[T]()
-	of := functions.Module
+	of := &functions.Code
 	if class == "f64" {
-		of = library.Module
+		of = &library.Code
 	}
 	m := maker{of, d.mem.Context(), kernelName{"unary_", class}, reused(again)}
-	l, err := m.elementwise(several, d.n, pack(d.size), out(&d), u64(d.n), in(&s), u32(f|functions.Of(kind)))
+	l, err := m.elementwise(several, d.n, pack(d.size), out(&d), u64(d.n), in(&s), constant(f|functions.Of(kind)))
 	if err != nil {
 		return nil, opError(name, err)
 	}
