@@ -7,6 +7,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/ptx/kernels/internal/extremesm80"
 	"github.com/purecuda/cuda/ptx/kernels/internal/normsm90"
 	"github.com/purecuda/cuda/ptx/kernels/internal/softmaxsm90"
 )
@@ -62,11 +63,12 @@ type newer struct {
 }
 
 // softmaxSm90 and normSm90 use clusters of blocks for rows that are too long for a single
-// block. Only code that creates operations of their kernels may refer to them. The linker keeps the
+// block. extremeSm80 compares two elements of 16 bits at a time. Only code that creates operations of their kernels may refer to them. The linker keeps the
 // file in every program that contains such a reference.
 var (
 	softmaxSm90 = &newer{&softmaxsm90.Code, 9, 0, "_sm90", []string{"softmax"}}
 	normSm90    = &newer{&normsm90.Code, 9, 0, "_sm90", []string{"rmsnorm", "layernorm"}}
+	extremeSm80 = &newer{&extremesm80.Code, 8, 0, "_sm80", []string{"extreme_b32"}}
 )
 
 // orOlder returns the source and the name of the kernel for the device. If n has the kernel and

@@ -60,7 +60,7 @@ func SumRows[S Accumulator, T Element](dst driver.MemoryOf[S], src Matrix[T], wo
 	if sizeOf[S]() == 4 {
 		name = kernelName{"sum_f32"}
 	}
-	r := reduction{&sum.Code, "sum", name, results(dst), src.operand("src"), work, ahead, false, reused(again)}
+	r := reduction{&sum.Code, "sum", name, nil, results(dst), src.operand("src"), work, ahead, false, reused(again)}
 	return r.prepare(constant(of))
 }
 
@@ -103,7 +103,7 @@ func Max[T Ordered](dst, src driver.MemoryOf[T], work *Workspace, again ...*driv
 
 // MaxRows is like Max, but works on each row of a matrix. dst must have one element per row.
 func MaxRows[T Ordered](dst driver.MemoryOf[T], src Matrix[T], work *Workspace, again ...*driver.Launch) (*driver.Launch, error) {
-	r := reduction{&extreme.Code, "max", orderedName[T]("extreme_"), results(dst), src.operand("src"), work, ahead, true, reused(again)}
+	r := reduction{&extreme.Code, "max", orderedName[T]("extreme_"), newerExtreme[T](), results(dst), src.operand("src"), work, ahead, true, reused(again)}
 	return r.prepare(halfOf[T](), orderOfElements[T](0))
 }
 
@@ -115,7 +115,7 @@ func Min[T Ordered](dst, src driver.MemoryOf[T], work *Workspace, again ...*driv
 
 // MinRows is like Min, but works on each row of a matrix. dst must have one element per row.
 func MinRows[T Ordered](dst driver.MemoryOf[T], src Matrix[T], work *Workspace, again ...*driver.Launch) (*driver.Launch, error) {
-	r := reduction{&extreme.Code, "min", orderedName[T]("extreme_"), results(dst), src.operand("src"), work, ahead, true, reused(again)}
+	r := reduction{&extreme.Code, "min", orderedName[T]("extreme_"), newerExtreme[T](), results(dst), src.operand("src"), work, ahead, true, reused(again)}
 	return r.prepare(halfOf[T](), orderOfElements[T](rows.OfSmallest))
 }
 
@@ -131,7 +131,7 @@ func Argmax[T Ordered](dst driver.MemoryOf[int64], src driver.MemoryOf[T], work 
 // ArgmaxRows is like Argmax, but works on each row of a matrix. dst must have one element
 // per row. Each index is a column number.
 func ArgmaxRows[T Ordered](dst driver.MemoryOf[int64], src Matrix[T], work *Workspace, again ...*driver.Launch) (*driver.Launch, error) {
-	r := reduction{&extreme.Code, "argmax", orderedName[T]("extreme_"), results(dst), src.operand("src"), work, 2 * ahead, true, reused(again)}
+	r := reduction{&extreme.Code, "argmax", orderedName[T]("extreme_"), newerExtreme[T](), results(dst), src.operand("src"), work, 2 * ahead, true, reused(again)}
 	return r.prepare(halfOf[T](), orderOfElements[T](rows.OfIndex))
 }
 
@@ -141,6 +141,14 @@ func orderedName[T Ordered](op string) kernelName {
 		return kernelName{op, "b64"}
 	}
 	return kernelName{op, "b32"}
+}
+
+// newerExtreme returns the variant of the kernel for elements of 16 bits. There is none for others.
+func newerExtreme[T Ordered]() *newer {
+	if sizeOf[T]() == 2 {
+		return extremeSm80
+	}
+	return nil
 }
 
 // orderOfElements returns the argument that tells what is found, and how elements are compared.
@@ -159,6 +167,7 @@ type reduction struct {
 	source   source
 	op       string // name of the operation, for messages
 	kernel   kernelName
+	newer    *newer // or nil
 	dst, src box
 	work     *Workspace
 	atOnce   uint64 // number of packs that each thread processes at least
@@ -197,10 +206,18 @@ func (r *reduction) prepare(more ...arg) (*driver.Launch, error) {
 	if !work.none {
 		shared = inOut(&work)
 	}
-	m := maker{r.source, c, r.kernel, r.again}
+	code, kernel, err := r.newer.orOlder(r.source, c, r.kernel)
+	if err != nil {
+		return nil, opError(r.op, err)
+	}
+	m := maker{code, c, kernel, r.again}
+	count := u32(uint32(parts))
+	if parts == 1 {
+		count = constant(1)
+	}
 	args := [9]arg{
 		out(&r.dst.operand), in(&r.src.operand), u64(uint64(r.src.rows)), u64(uint64(r.src.cols)), u64(uint64(r.src.pitch)),
-		u32(uint32(parts)), shared,
+		count, shared,
 	}
 	n := 7 + copy(args[7:], more)
 	l, err := m.prepare(&cfg, args[:n]...)

@@ -21,5 +21,5 @@ type (
 //gpu:kernel maxblock=512 minblocks=2 regs=48
 //gpu:instance b32 b64
 func extreme[K b32 | b64](t gpu.Thread, dst, src, rowCount, cols, pitch uint64, parts uint32, work uint64, half, of uint32) {
-	rows.Extremes[K](t, rows.Reduction{Dst: dst, Src: src, Rows: rowCount, Cols: cols, Pitch: pitch, Parts: parts, Work: work}, rows.Half(half), of)
+	rows.Extremes[K](t, rows.Reduction{Dst: dst, Src: src, Rows: rowCount, Cols: cols, Pitch: pitch, Parts: parts, Work: work}, rows.Half(half), of, false)
 }

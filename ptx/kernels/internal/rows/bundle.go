@@ -13,7 +13,7 @@ type columns struct{ weight, bias uint64 }
 func (c columns) present() bool { return c.weight|c.bias != 0 }
 
 // bundled is a row of a bundle: up to 32 rows that follow each other without gaps. A warp copies a bundle to shared
-// memory. One or two of its lanes compute each row there. Then the warp copies the results to the destination. Almost all
+// memory. One, two or four of its lanes compute each row there. Then the warp copies the results to the destination. Almost all
 // accesses to global memory are packs, although few rows begin at a multiple of 16 bytes.
 //
 // A lane visits 8 elements at a time, from the word with the first element on. The first and the last 8 may
@@ -46,11 +46,11 @@ func OperandsSize(cols uint64) uint64 { return 2 * 4 * operandsOf(cols) }
 func operandsOf(cols uint64) uint64 { return (columnsBefore + cols + 7 + 3) &^ 3 }
 
 // bundles calls the function do for the rows of the calling thread, one in each bundle. A thread may have no
-// row in the last one. BlockDimX is the number of lanes for a row, 1 or 2. Each warp of the launch must have dynamic
+// row in the last one. BlockDimX is the number of lanes for a row, 1, 2 or 4. Each warp of the launch must have dynamic
 // shared memory for a bundle, and the block for the operands.
 func bundles(t gpu.Thread, c columns, dst, src, rows, cols, dstPitch, srcPitch uint64, half Half, do func(r *bundled)) {
 	log := half.log()
-	halved := uint32(t.BlockDimX()) - 1 // the logarithm of the number of lanes for a row
+	halved := uint32(t.BlockDimX()) / 2 // the logarithm of the number of lanes for a row
 	lane, warp, warps, each := uint32(t.Lane()), uint64(t.Warp()), uint64(t.BlockDimY())<<halved/gpu.WarpSize, uint64(gpu.WarpSize)>>halved
 	size := (each*cols<<log + 63) &^ 15 // see BundleSize
 	needed := warps * size

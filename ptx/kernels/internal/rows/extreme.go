@@ -35,7 +35,9 @@ const (
 //
 // The smallest element is found as the largest of elements with the opposite sign. The opposite of an
 // integer has all bits inverted.
-func Extremes[K key](t gpu.Thread, r Reduction, half Half, of uint32) {
+//
+// With pairs, elements have 16 bits, and are compared with the instructions for two of them, which require sm_80.
+func Extremes[K key](t gpu.Thread, r Reduction, half Half, of uint32, pairs bool) {
 	wide := sizeOfKey[K]() == 8
 	log := uint32(2)
 	switch {
@@ -50,15 +52,14 @@ func Extremes[K key](t gpu.Thread, r Reduction, half Half, of uint32) {
 	}
 	least := leastElements(half, of, wide)
 	reduce(t, r, log, operator[place[K]]{
-		none:  place[K]{leastKey[K](), nowhere},
-		empty: least ^ flip,
+		none: place[K]{leastKey[K](), nowhere},
 		find: func(p *span, s stride) place[K] {
 			found := place[K]{leastKey[K](), nowhere}
 			if p.at < p.after {
 				found.at = p.at
 			}
 			p.visit(s, func(w *[4]pack, at uint64, distances *[4]uint32, _ uint32) {
-				keys := largest[K](w, len(w), half, of, flip)
+				keys := largest[K](w, len(w), half, of, flip, pairs)
 				most, distance := keys[0], uint32(0)
 				for k := 1; k < len(w); k++ {
 					if keys[k] > most {
@@ -72,7 +73,7 @@ func Extremes[K key](t gpu.Thread, r Reduction, half Half, of uint32) {
 				found.key = max(found.key, most)
 			})
 			if p.edge != 0 {
-				found = better(found, place[K]{largest[K](&[4]pack{p.w}, 1, half, of, flip)[0], p.edge})
+				found = better(found, place[K]{largest[K](&[4]pack{p.own(least ^ flip)}, 1, half, of, flip, pairs)[0], p.edge})
 			}
 			return found
 		},
@@ -92,7 +93,7 @@ func Extremes[K key](t gpu.Thread, r Reduction, half Half, of uint32) {
 			if p.at != nowhere {
 				w := flipped(loadUpTo(p.at, end), flip)
 				before := uint32(max(int64(at-p.at), 0)) // bytes of the pack that are not of the row
-				i = positionOf(&w, before, p.key, half, of)
+				i = int(positionOf(&w, before, p.key, half, of))
 				i += int(p.at-at) >> log
 			}
 			from, to := at+uint64(i)<<log, r.Dst+uint64(row)<<log
@@ -134,9 +135,9 @@ func better[K key](a, b place[K]) place[K] {
 
 // positionOf returns the position of the first element in a pack that has a key, except for a number of bytes that are
 // before the row. Elements after those of the row need not be excluded, because they are not the first one.
-func positionOf[K key](w *pack, before uint32, k K, half Half, of uint32) int {
+func positionOf[K key](w *pack, before uint32, k K, half Half, of uint32) int32 {
 	floats := of&(OfFloats|OfHalves) != 0
-	nan := floats && k == mostKey[K]()
+	nan := floats && k >= nanKey[K]()
 	if sizeOfKey[K]() == 8 {
 		// The element is the first or the second one.
 		v := long(w, 0)
@@ -179,9 +180,9 @@ func positionOf[K key](w *pack, before uint32, k K, half Half, of uint32) int {
 		found = pack{uint32(low), uint32(low >> 32), uint32(high), uint32(high >> 32)}
 	}
 	all := found[0]>>3 | found[1]>>2 | found[2]>>1 | found[3]
-	i := mathbits.TrailingZeros32(all>>16|1<<16) - 12 // of upper halves
+	i := int32(mathbits.TrailingZeros32(all>>16|1<<16)) - 12 // of upper halves
 	if halves {
-		i = min(2*i+1, 2*(mathbits.TrailingZeros32(all|1<<16)-12))
+		i = min(2*i+1, 2*(int32(mathbits.TrailingZeros32(all|1<<16))-12))
 	}
 	return i
 }
@@ -245,6 +246,17 @@ func leastElements(half Half, of uint32, wide bool) uint64 {
 	return 0x80000000_80000000
 }
 
+// nanKey returns the smallest key of NaNs. Keys of elements of 16 bits have lower bits of any value.
+func nanKey[K key]() (k K) {
+	switch k := any(&k).(type) {
+	case *int32:
+		*k = math.MaxInt32 &^ 0xffff
+	case *int64:
+		*k = math.MaxInt64
+	}
+	return k
+}
+
 func sizeOfKey[K key]() int {
 	if k := K(math.MaxInt32); k+1 < 0 {
 		return 4
@@ -253,13 +265,38 @@ func sizeOfKey[K key]() int {
 }
 
 // largest returns the keys of the largest elements of n packs.
-func largest[K key](w *[4]pack, n int, half Half, of uint32, flip uint64) (keys [4]K) {
+func largest[K key](w *[4]pack, n int, half Half, of uint32, flip uint64, pairs bool) (keys [4]K) {
 	var x [4]pack
 	for k := range n {
 		x[k] = flipped(w[k], flip)
 	}
 	// Each type has its own code for all packs.
 	switch {
+	case pairs && half == BF16:
+		var zeros, ones uint32
+		gpu.PurePTX("mov.b32 %0, 0;", gpu.Out(&zeros))
+		gpu.PurePTX("mov.b32 %0, 0x3f803f80;", gpu.Out(&ones))
+		for k := range n {
+			keys[k] = K(keyOfPairs(&x[k], func(a, b uint32) (c uint32) {
+				gpu.PurePTX("max.NaN.bf16x2 %0, %1, %2;", gpu.Out(&c), gpu.In(a), gpu.In(b))
+				return c
+			}, func(a uint32) (c uint32) {
+				gpu.PurePTX("fma.rn.bf16x2 %0, %1, %2, %3;", gpu.Out(&c), gpu.In(a), gpu.In(ones), gpu.In(zeros))
+				return c
+			}))
+		}
+	case pairs:
+		var zeros uint32
+		gpu.PurePTX("mov.b32 %0, 0;", gpu.Out(&zeros))
+		for k := range n {
+			keys[k] = K(keyOfPairs(&x[k], func(a, b uint32) (c uint32) {
+				gpu.PurePTX("max.NaN.f16x2 %0, %1, %2;", gpu.Out(&c), gpu.In(a), gpu.In(b))
+				return c
+			}, func(a uint32) (c uint32) {
+				gpu.PurePTX("add.rn.f16x2 %0, %1, %2;", gpu.Out(&c), gpu.In(a), gpu.In(zeros))
+				return c
+			}))
+		}
 	case sizeOfKey[K]() == 8 && of&OfFloats != 0:
 		for k := range n {
 			v := x[k]
@@ -292,6 +329,15 @@ func largest[K key](w *[4]pack, n int, half Half, of uint32, flip uint64) (keys 
 		}
 	}
 	return keys
+}
+
+// keyOfPairs returns the key of the largest of 8 elements of 16 bits, or that of NaNs. The lower half of the bits that it
+// is made of is equal to the upper one. The function larger returns the larger elements of two pairs, or a NaN, and plus0
+// changes the sign of each -0.
+func keyOfPairs(w *pack, larger func(a, b uint32) uint32, plus0 func(a uint32) uint32) int32 {
+	m := larger(larger(w[0], w[1]), larger(w[2], w[3]))
+	m = plus0(larger(m, gpu.BytePermute(m, 0, 0x1032)))
+	return int32(m ^ uint32(int32(m)>>31)&math.MaxInt32)
 }
 
 // mostOf8 returns the largest of n numbers that is not a NaN.

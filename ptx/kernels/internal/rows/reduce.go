@@ -22,7 +22,6 @@ const mostRows = 1024
 // operator is what a reduction does with values of type V.
 type operator[V any] struct {
 	none     V                                  // changes no other value
-	empty    uint64                             // 8 bytes of elements that change no value
 	find     func(p *span, s stride) V          // returns the value of the elements of a thread
 	with     func(a, b V) V                     // combines two values
 	over     func(v V) V                        // combines the values of a warp or of a smaller team
@@ -47,7 +46,7 @@ func reduce[V any](t gpu.Thread, r Reduction, log uint32, o operator[V]) {
 		team := t.BlockDimX()
 		at := r.Src + uint64(row)*(r.Pitch<<log)
 		s := stride{uint32(part*team + t.ThreadX()), uint32(parts * team)}
-		p := spanOf(at, n, end, s, log, o.empty)
+		p := spanOf(at, n, end, s, log)
 		v := o.find(&p, s)
 		for turn := 0; ; turn++ {
 			v = overTeam(t, o, v)
@@ -112,19 +111,20 @@ func isLast(t gpu.Thread, counter uint64, parts uint32) bool {
 // beginning or at the end of the row that has other elements too. The first thread of a row has the first edge, and the
 // second thread has the other one, so a row has at least two threads.
 type span struct {
-	at, after uint64 // addresses of the thread's first pack, and after the last pack of the row
-	edge      uint64 // address of the edge, or 0 if there is none
-	w         pack   // the edge. Elements of other rows are replaced.
+	at, after   uint64 // addresses of the thread's first pack, and after the last pack of the row
+	edge        uint64 // address of the edge, or 0 if there is none
+	w           pack   // the edge. Using it waits for its load, so the loads of the packs must start before.
+	begin, stop uint32 // the bytes of the edge from begin to stop are of the row
 }
 
-// spanOf returns what a thread has of a row of n elements of 1 << log bytes in a matrix that ends at an address. It loads
-// the edge, of which elements of other rows become those of empty.
-func spanOf(row uint64, n int, end uint64, s stride, log uint32, empty uint64) (p span) {
+// spanOf returns what a thread has of a row of n elements of 1 << log bytes in a matrix that ends at an address. It starts
+// the load of the edge.
+func spanOf(row uint64, n int, end uint64, s stride, log uint32) (p span) {
 	rowEnd := row + uint64(n)<<log
 	p.at, p.after = (row+15)&^15+uint64(s.first)*16, rowEnd&^15
 	if (row|rowEnd)&15 != 0 && s.first < 2 {
-		edge, begin, stop := row&^15, uint32(row)&15, uint32(16) // the bytes from begin to stop are of the row
-		one := edge == p.after                                   // both edges are the same pack, which the first thread has
+		edge, begin, stop := row&^15, uint32(row)&15, uint32(16)
+		one := edge == p.after // both edges are the same pack, which the first thread has
 		if s.first != 0 {
 			edge, begin = p.after, 0
 		}
@@ -135,16 +135,21 @@ func spanOf(row uint64, n int, end uint64, s stride, log uint32, empty uint64) (
 			stop = 0
 		}
 		if size := stop - begin; size-1 < 15 { // neither empty nor complete
-			p.edge, p.w = edge, loadUpTo(edge, end)
-			low := ^uint64(0) << (8 * begin) &^ (^uint64(0) << (8 * stop))
-			high := ^uint64(0) << (8*max(begin, 8) - 64) &^ (^uint64(0) << (8*max(stop, 8) - 64))
-			for i, own := range [4]uint32{uint32(low), uint32(low >> 32), uint32(high), uint32(high >> 32)} {
-				const choose = 0xca // the truth table of a&b | ^a&c
-				p.w[i] = gpu.Lop3(own, p.w[i], uint32(empty>>(i%2*32)), choose)
-			}
+			p.edge, p.w, p.begin, p.stop = edge, loadUpTo(edge, end), begin, stop
 		}
 	}
 	return p
+}
+
+// own returns the edge. Elements of other rows become those of empty, which are 8 bytes.
+func (p *span) own(empty uint64) (w pack) {
+	low := ^uint64(0) << (8 * p.begin) &^ (^uint64(0) << (8 * p.stop))
+	high := ^uint64(0) << (8*max(p.begin, 8) - 64) &^ (^uint64(0) << (8*max(p.stop, 8) - 64))
+	for i, own := range [4]uint32{uint32(low), uint32(low >> 32), uint32(high), uint32(high >> 32)} {
+		const choose = 0xca // the truth table of a&b | ^a&c
+		w[i] = gpu.Lop3(own, p.w[i], uint32(empty>>(i%2*32)), choose)
+	}
+	return w
 }
 
 // loadUpTo returns the pack at an address, or what of it is before the address end.
@@ -172,24 +177,5 @@ func (p *span) visit(s stride, do func(w *[4]pack, at uint64, distances *[4]uint
 			w[k] = *words(at + uint64(distances[k]))
 		}
 		do(&w, at, &distances, left)
-	}
-}
-
-// visitAll is like visit. Then it also calls do for the edge, with 1 byte left.
-func (p *span) visitAll(s stride, do func(w *[4]pack, left uint32)) {
-	step := s.step * 16
-	for at := p.at; at < p.after || p.edge != 0; at += uint64(step) * 4 {
-		asIs()
-		w, left := [4]pack{p.w, p.w, p.w, p.w}, uint32(1)
-		if at < p.after {
-			left = uint32(min(p.after-at, 1<<31)) // more than three steps
-			w[0] = *words(at)
-			for k := 1; k < len(w); k++ {
-				w[k] = *words(at + uint64(min(uint32(k)*step, left-16)))
-			}
-		} else {
-			p.edge = 0
-		}
-		do(&w, left)
 	}
 }

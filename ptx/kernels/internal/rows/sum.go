@@ -19,31 +19,17 @@ func Sums(t gpu.Thread, r Reduction, half Half) {
 	reduce(t, r, half.log(), operator[float32]{
 		find: func(p *span, s stride) (sum float32) {
 			step := s.step * 16
-			p.visitAll(s, func(w *[4]pack, left uint32) {
-				if half == F32 {
-					for k, v := range w {
-						if part := sumOf8(floats[float32](half, &v), 4); k == 0 || uint32(k)*step < left {
-							sum += part
-						}
+			p.visit(s, func(w *[4]pack, _ uint64, _ *[4]uint32, left uint32) {
+				for k, v := range w {
+					if part := half.sum(&v); k == 0 || uint32(k)*step < left {
+						sum += part
 					}
-					return
-				}
-				// Two packs at a time. The code for each of four packs would be long.
-				for {
-					asIs()
-					u, v := w[0], w[1]
-					part, second := sumOf8(floats[uint16](half, &u), 8), sumOf8(floats[uint16](half, &v), 8)
-					sum += part
-					if step < left {
-						sum += second
-					}
-					if 2*step >= left {
-						return
-					}
-					left = min(left-2*step, 2*step)
-					w[0], w[1] = w[2], w[3]
 				}
 			})
+			if p.edge != 0 {
+				w := p.own(0)
+				sum += half.sum(&w)
+			}
 			return sum
 		},
 		with:     with,
@@ -61,21 +47,17 @@ func LongSums[T int32 | int64](t gpu.Thread, r Reduction, of uint32) {
 	reduce(t, r, uint32(shift[T]()), operator[int64]{
 		find: func(p *span, s stride) (sum int64) {
 			step := s.step * 16
-			p.visitAll(s, func(w *[4]pack, left uint32) {
-				if of == Floats {
-					for k, v := range w {
-						if part := sumOfDoubles[T](&v); k == 0 || uint32(k)*step < left {
-							sum = added(sum, int64(math.Float64bits(part)), Floats)
-						}
-					}
-					return
-				}
+			p.visit(s, func(w *[4]pack, _ uint64, _ *[4]uint32, left uint32) {
 				for k, v := range w {
-					if part := sumOfIntegers[T](&v, of); k == 0 || uint32(k)*step < left {
-						sum += part
+					if part := sumOfLong[T](&v, of); k == 0 || uint32(k)*step < left {
+						sum = added(sum, part, of)
 					}
 				}
 			})
+			if p.edge != 0 {
+				w := p.own(0)
+				sum = added(sum, sumOfLong[T](&w, of), of)
+			}
 			return sum
 		},
 		with:     with,
@@ -94,6 +76,14 @@ func added(a, b int64, of uint32) int64 {
 	return a + b
 }
 
+// sum returns the sum of the elements of a pack.
+func (h Half) sum(w *pack) float32 {
+	if h == F32 {
+		return sumOf8(floats[float32](h, w), 4)
+	}
+	return sumOf8(floats[uint16](h, w), 8)
+}
+
 // sumOf8 returns the sum of n elements of a pack. They are first added to each other, and not one after the other to the sum
 // of the thread. This makes the error smaller, and the loop has fewer additions that wait for each other.
 func sumOf8(v [8]float32, n int) float32 {
@@ -103,6 +93,14 @@ func sumOf8(v [8]float32, n int) float32 {
 		}
 	}
 	return v[0]
+}
+
+// sumOfLong returns the sum of the elements of a pack, in 8 bytes.
+func sumOfLong[T Element](w *pack, of uint32) int64 {
+	if of == Floats {
+		return int64(math.Float64bits(sumOfDoubles[T](w)))
+	}
+	return sumOfIntegers[T](w, of)
 }
 
 // sumOfDoubles returns the sum of the elements of a pack, which are floats of 4 or 8 bytes.
