@@ -4,7 +4,7 @@ import (
 	"math/bits"
 
 	"github.com/purecuda/cuda/driver"
-	"github.com/purecuda/cuda/ptx/kernels/internal/rows"
+	rowkernels "github.com/purecuda/cuda/ptx/kernels/internal/rows"
 )
 
 // A team of threads shares one row. These are the limits on the size of a team, and the
@@ -128,6 +128,9 @@ func (r *rowwise) prepare(args ...arg) (*driver.Launch, error) {
 	}
 	if kernel != r.kernel && r.suitsBundles(d) {
 		m.kernel[0], m.kernel[1] = r.common, "_short"
+		if cols*uint64(r.dst.size)%packBytes != 0 {
+			args[len(args)-1].bits |= uint64(rowkernels.Odd)
+		}
 		cfg := r.bundles()
 		return m.prepare(&cfg, args...)
 	}
@@ -181,11 +184,11 @@ func (r *rowwise) bundles() driver.LaunchConfig {
 	// Longer rows have two lanes, or few warps would have room.
 	row, lanes := uint64(r.dst.cols)*uint64(r.dst.size), 1
 	if row > mostBundled/2 {
-		lanes = 2
+		lanes = 4
 	}
-	each, shared := bundleWarps*warp/lanes, uint32(bundleWarps*rows.BundleSize(row, uint64(lanes)))
+	each, shared := bundleWarps*warp/lanes, uint32(bundleWarps*rowkernels.BundleSize(row, uint64(lanes)))
 	if r.columns {
-		shared += uint32(rows.OperandsSize(uint64(r.dst.cols)))
+		shared += uint32(rowkernels.OperandsSize(uint64(r.dst.cols)))
 	}
 	return driver.LaunchConfig{
 		Grid:      driver.D1(min((r.dst.rows+each-1)/each, mostBlocks)),

@@ -48,7 +48,8 @@ func operandsOf(cols uint64) uint64 { return (columnsBefore + cols + 7 + 3) &^ 3
 // bundles calls the function do for the rows of the calling thread, one in each bundle. A thread may have no
 // row in the last one. BlockDimX is the number of lanes for a row, 1, 2 or 4. Each warp of the launch must have dynamic
 // shared memory for a bundle, and the block for the operands.
-func bundles(t gpu.Thread, c columns, dst, src, rows, cols, dstPitch, srcPitch uint64, half Half, do func(r *bundled)) {
+func bundles(t gpu.Thread, c columns, dst, src, rows, cols, dstPitch, srcPitch uint64, of Half, do func(r *bundled)) {
+	half := of & 3
 	log := half.log()
 	halved := uint32(t.BlockDimX()) / 2 // the logarithm of the number of lanes for a row
 	lane, warp, warps, each := uint32(t.Lane()), uint64(t.Warp()), uint64(t.BlockDimY())<<halved/gpu.WarpSize, uint64(gpu.WarpSize)>>halved
@@ -66,30 +67,26 @@ func bundles(t gpu.Thread, c columns, dst, src, rows, cols, dstPitch, srcPitch u
 	at := start + number*uint32(cols)<<log
 	r := bundled{
 		t: t, half: half, columns: c, operands: uint32(warps*size)/4 + columnsBefore, distance: uint32(operandsOf(cols)),
-		aligned: half != F32 && (src|cols<<log)%16 == 0, word: at / 4, odd: int32(at % 4 / 2), complete: uint32(max(int32(cols)-7, 0)),
+		aligned: half != F32 && of&Odd == 0 && (src|cols<<log)%16 == 0, word: at / 4, odd: int32(at % 4 / 2), complete: uint32(max(int32(cols)-7, 0)),
 	}
 	r.copyColumns(uint32(cols))
 	for row := (uint64(t.BlockX())*warps + warp) * each; row < rows; row += uint64(t.GridDimX()) * warps * each {
 		asIs()
 		count := uint32(min(rows-row, each))
 		b := bundle{src + row*srcPitch<<log, srcPitch, count, uint32(cols), srcPitch == cols}
-		for back := false; ; back = true {
-			asIs()
-			r.copy(&b, start, back)
-			t.CommitGroup()
-			t.WaitGroup(0)
-			t.SyncWarp()
-			if back {
-				break // the next copies may overwrite what other lanes have read
-			}
-			r.length = 0
-			if number < count && cols != 0 {
-				r.length = int32(cols) + r.odd
-			}
-			do(&r)
-			t.SyncWarp()
-			b.at, b.pitch, b.whole = dst+row*dstPitch<<log, dstPitch, dstPitch == cols && (dst^src)%16 == 0
+		r.copy(&b, start, false)
+		t.CommitGroup()
+		t.WaitGroup(0)
+		t.SyncWarp()
+		r.length = 0
+		if number < count && cols != 0 {
+			r.length = int32(cols) + r.odd
 		}
+		do(&r)
+		t.SyncWarp()
+		b.at, b.pitch, b.whole = dst+row*dstPitch<<log, dstPitch, dstPitch == cols && (dst^src)%16 == 0
+		r.copy(&b, start, true)
+		t.SyncWarp() // the next copies may overwrite what other lanes have read
 	}
 }
 
@@ -129,34 +126,41 @@ type bundle struct {
 // rows are whole, only elements before the first pack and after the last are copied one by one, and otherwise all.
 func (r *bundled) copy(b *bundle, start uint32, back bool) {
 	lane, log := uint32(r.t.Lane()), r.half.log()
-	// The single elements of a row, or before the packs, are those from begin to end. "after" is where the next begin.
 	n := b.rows * b.cols
-	begin, end, after, length, gap := uint32(0), min(b.cols, n), b.cols, b.cols, (b.pitch-uint64(b.cols))<<log
+	// Of "single" elements, those from head on are after the packs, which have "packed" elements.
+	single, head, packed := min(b.cols, n), b.cols, uint32(0)
 	if b.whole {
 		before, per := uint32(b.at)%16>>log, 4-log // per is the logarithm of the number of elements of a pack
-		end = min(-before&(1<<per-1), n)
-		after = (n-end)>>per<<per + end
-		length, gap = n-after, 0
-		for k := (before+end)>>per + lane; k < (before+after)>>per; k += gpu.WarpSize {
+		head = min(-before&(1<<per-1), n)
+		packed = (n - head) >> per << per
+		single = n - packed
+		k, end := (before+head)>>per, (before+head+packed)>>per
+		k += lane
+		for at := b.at&^15 + uint64(k)*16; k < end; k += gpu.WarpSize {
 			asIs()
-			at, room := words(b.at&^15+uint64(k)*16), r.pack(start/16+k)
+			from, room := words(at), r.pack(start/16+k)
 			if back {
-				*at = *room
+				*from = *room
 			} else {
-				gpu.CopyAsync(r.t, room, at)
+				gpu.CopyAsync(r.t, room, from)
 			}
+			at += gpu.WarpSize * 16
 		}
 	}
-	for at := b.at; ; at += gap {
+	first := uint32(0)
+	for at := b.at; ; at += b.pitch << log {
 		asIs()
-		for i := begin + lane; i < end; i += gpu.WarpSize {
+		for i := lane; i < single; i += gpu.WarpSize {
 			asIs()
-			r.copyOne(at+uint64(i)<<log, start>>log+i, back)
+			k := i
+			if k >= head {
+				k += packed
+			}
+			r.copyOne(at+uint64(k)<<log, start>>log+first+k, back)
 		}
-		if begin, end = after, after+length; end > n || length == 0 {
+		if first += b.cols; first >= n || b.whole {
 			break
 		}
-		after = end
 	}
 }
 
@@ -247,29 +251,27 @@ func (r *bundled) only(left int32) only {
 // apart keeps the compiler from joining accesses before and after it.
 func apart() { asIs() }
 
-// run calls do for each 8 elements of the thread, and then turn. If turn returns true, it repeats that. Then run calls do
-// once more for each 8 elements, which do must replace and store. It calls begin before do.
-func (r *bundled) run(begin func(), do func(v *eight, turned bool, m mask, store func(v *eight)), turn func() (again bool)) {
+// run calls do for each 8 elements of the thread, and then turn. If turn returns true, it repeats that. Then run calls
+// last for each 8 elements, and stores what it has made of them.
+func (r *bundled) run(begin func(), do func(v *eight, m mask), turn func() (again bool), last func(v *eight)) {
 	begin()
-	for turned := false; ; {
+	for again := true; again; again = turn() {
 		asIs()
-		r.visit(func(word uint32, left int32, v *eight) {
-			do(v, turned, func(v *eight, none float32) {
+		r.visit(func(_ uint32, left int32, v *eight) {
+			do(v, func(v *eight, none float32) {
 				if r.partial(left) {
 					r.only(left).of(v, none)
 				}
-			}, func(v *eight) {
-				if r.columns.present() {
-					r.multiply(v, uint32(r.length-left-r.odd))
-				}
-				r.put(word, left, v)
 			})
 		})
-		if turned {
-			return
-		}
-		turned = !turn()
 	}
+	r.visit(func(word uint32, left int32, v *eight) {
+		last(v)
+		if r.columns.present() {
+			r.multiply(v, uint32(r.length-left-r.odd))
+		}
+		r.put(word, left, v)
+	})
 }
 
 // multiply multiplies with the weights and adds the biases from a column on.

@@ -74,13 +74,18 @@ func (h Half) halves(v *eight) (w pack) {
 // mask replaces those of 8 elements that are not in the row.
 type mask func(v *eight, none float32)
 
-// RMS is a bit of the last argument of norms. With it, they are RMS norms, and otherwise layer norms.
-const RMS Half = 4
+// RMS is a bit of the last argument of norms. With it, they are RMS norms, and otherwise layer norms. Odd is a bit of the
+// last argument of kernels of short rows. With it, rows have another length than packs of 16 bytes, and the driver's compiler
+// removes the code for those.
+const (
+	RMS Half = 4
+	Odd Half = 8
+)
 
 // NormOfBundles is RMSNorm or LayerNorm for sm_90 and later, and for short rows: see RMS.
 func NormOfBundles(t gpu.Thread, dst, src, weight, bias, rows, cols, dstPitch, srcPitch uint64, eps float32, of Half) {
 	part := partOf(cols)
-	bundles(t, columns{weight, bias}, dst, src, rows, cols, dstPitch, srcPitch, of&3, func(r *bundled) {
+	bundles(t, columns{weight, bias}, dst, src, rows, cols, dstPitch, srcPitch, of, func(r *bundled) {
 		shortNorm(t, r, part, eps, of)
 	})
 }
@@ -95,14 +100,7 @@ func shortNorm(t gpu.Thread, r *bundled, part, eps float32, of Half) {
 		if !again {
 			near = r.sample()
 		}
-	}, func(v *eight, turned bool, m mask, store func(v *eight)) {
-		if turned {
-			for i := range v {
-				v[i] = gpu.FMA(v[i], factor, shift)
-			}
-			store(v)
-			return
-		}
+	}, func(v *eight, m mask) {
 		m(v, near)
 		x := v[0] - near
 		s := pair{x, x * x} // sums of packs round less often than a sum of all elements
@@ -129,12 +127,16 @@ func shortNorm(t gpu.Thread, r *bundled, part, eps float32, of Half) {
 		factor = gpu.ApproxRsqrt(squared + eps)
 		shift = -mean * factor
 		return false
+	}, func(v *eight) {
+		for i := range v {
+			v[i] = gpu.FMA(v[i], factor, shift)
+		}
 	})
 }
 
 // SoftmaxOfBundles is Softmax for sm_90 and later, and for short rows.
-func SoftmaxOfBundles(t gpu.Thread, dst, src, rows, cols, dstPitch, srcPitch uint64, scale float32, half Half) {
-	bundles(t, columns{}, dst, src, rows, cols, dstPitch, srcPitch, half, func(r *bundled) { shortSoftmax(t, r, scale, half) })
+func SoftmaxOfBundles(t gpu.Thread, dst, src, rows, cols, dstPitch, srcPitch uint64, scale float32, of Half) {
+	bundles(t, columns{}, dst, src, rows, cols, dstPitch, srcPitch, of, func(r *bundled) { shortSoftmax(t, r, scale, of&3) })
 }
 
 // shortSoftmax is like softmax.
@@ -143,28 +145,16 @@ func shortSoftmax(t gpu.Thread, r *bundled, scale float32, half Half) {
 	scale *= 1 / math.Ln2
 	a := atLowest()
 	var factor, lack float32
-	r.run(func() {}, func(v *eight, turned bool, m mask, store func(v *eight)) {
+	r.run(func() {}, func(v *eight, m mask) {
 		for {
 			asIs()
 			d := differencesOfEight(v, scale, a.anchor)
-			if turned {
-				powers(&d, half, factor, lack)
-				store(&d)
-				return
-			}
 			m(&d, -math32.Inf(1))
-			most := [2]float32{d[0], d[1]} // two, because the next one of each does not wait for the other
-			for i := 2; i < len(d); i++ {
-				most[i%2] = num.Max(most[i%2], d[i])
-			}
-			if a.move(num.Max(most[0], most[1])) {
+			part := sumOfPowers(&d)
+			if !a.suits(part) && a.move(mostOf8(&d, len(d))) {
 				continue
 			}
-			s := [2]float32{a.sum, 0}
-			for i := range d {
-				s[i%2] += gpu.ApproxExp2FTZ(d[i])
-			}
-			a.sum = s[0] + s[1]
+			a.sum += part
 			return
 		}
 	}, func() bool {
@@ -181,7 +171,19 @@ func shortSoftmax(t gpu.Thread, r *bundled, scale float32, half Half) {
 		a.anchor, factor = all[0], gpu.ApproxRcp(all[1])
 		lack = missing(natural, scale) * factor
 		return false
+	}, func(v *eight) {
+		*v = differencesOfEight(v, scale, a.anchor)
+		powers(v, half, factor, lack)
 	})
+}
+
+// sumOfPowers returns the sum of the powers of 2 of differences.
+func sumOfPowers(d *eight) float32 {
+	s := [2]float32{gpu.ApproxExp2FTZ(d[0]), gpu.ApproxExp2FTZ(d[1])} // two, because the next one of each does not wait for the other
+	for i := 2; i < len(d); i++ {
+		s[i%2] += gpu.ApproxExp2FTZ(d[i])
+	}
+	return s[0] + s[1]
 }
 
 // powers replaces differences by powers of 2, multiplied by a factor.

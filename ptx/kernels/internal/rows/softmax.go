@@ -31,22 +31,23 @@ type powerSum struct {
 // atLowest returns a sum without an element, whose first one moves the anchor.
 func atLowest() powerSum { return powerSum{limit: -math32.Inf(1)} }
 
+// suits reports whether the differences of up to 8 elements whose powers have a sum are certainly too small to move the
+// anchor. This takes fewer instructions than their maximum. If it is not certain, their maximum tells.
+func (a *powerSum) suits(sum float32) bool { return a.limit == slack && sum <= 1<<slack }
+
 // move adds a difference above the limit to the anchor, and reports whether it did. Until the sum has an element, that is
 // any difference.
 func (a *powerSum) move(m float32) bool {
 	if !(m > a.limit) {
 		return false
 	}
+	a.limit = slack
 	next := a.anchor + m
 	if next == a.anchor {
-		a.limit = slack
 		return false
 	}
 	if a.sum != 0 {
 		a.sum *= gpu.ApproxExp2FTZ(a.anchor - next)
-	}
-	if a.sum == 0 {
-		a.limit = -math32.Inf(1)
 	}
 	a.anchor = next
 	return true
