@@ -66,7 +66,7 @@ type newer struct {
 // file in every program that contains such a reference.
 var (
 	softmaxSm90 = &newer{&softmaxsm90.Code, 9, 0, "_sm90", []string{"softmax"}}
-	normSm90    = &newer{&normsm90.Code, 9, 0, "_sm90", []string{"rmsnorm", "layernorm"}}
+	normSm90    = &newer{&normsm90.Code, 9, 0, "_sm90", []string{"norm"}}
 )
 
 // orOlder returns the source and the name of the kernel for the device. If n has the kernel and

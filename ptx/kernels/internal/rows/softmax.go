@@ -5,6 +5,7 @@ import (
 
 	"github.com/purecuda/cuda/ptx/gpu"
 	"github.com/purecuda/cuda/ptx/gpu/math32"
+	units "github.com/purecuda/cuda/ptx/kernels/internal/pack"
 	"github.com/purecuda/cuda/ptx/num"
 )
 
@@ -52,6 +53,30 @@ func (a *powerSum) move(m float32) bool {
 	return true
 }
 
+// settle computes the largest of some differences, and moves the anchor until none is above the limit. It is like a loop
+// that calls move, but is less code.
+func (a *powerSum) settle(most func() float32) {
+	for {
+		asIs()
+		m := most()
+		if !(m > a.limit) {
+			return
+		}
+		next := a.anchor + m
+		if next == a.anchor {
+			a.limit = slack
+			return
+		}
+		if a.sum != 0 {
+			a.sum *= gpu.ApproxExp2FTZ(a.anchor - next)
+		}
+		if a.sum == 0 {
+			a.limit = -math32.Inf(1)
+		}
+		a.anchor = next
+	}
+}
+
 // softmax adds powers of 2 of the elements' products with scale, each divided by the power of an anchor near the largest
 // product. What is divided by does not matter if it is the same for all elements.
 func softmax[R line](t gpu.Thread, r R, scale float32, half Half) {
@@ -59,53 +84,31 @@ func softmax[R line](t gpu.Thread, r R, scale float32, half Half) {
 	scale *= 1 / math.Ln2
 	a := atLowest()
 	r.forth(func() {}, func(x float32) {
-		for {
-			asIs()
-			if d := difference(x, scale, a.anchor); !a.move(d) {
-				a.sum += gpu.ApproxExp2FTZ(d)
-				break
+		var d float32
+		a.settle(func() float32 {
+			d = difference(x, scale, a.anchor)
+			return d
+		})
+		a.sum += gpu.ApproxExp2FTZ(d)
+	}, func(w *pack) {
+		v := half.elements(w)
+		var d eight
+		a.settle(func() float32 {
+			d = differencesOfEight(&v, scale, a.anchor)
+			m := [2]float32{num.Max(d[0], d[2]), num.Max(d[1], d[3])} // two, because the next one of each does not wait for the other
+			if half != F32 {
+				m = [2]float32{num.Max(num.Max(m[0], d[4]), d[6]), num.Max(num.Max(m[1], d[5]), d[7])}
 			}
-		}
-	}, func(of sized, w *pack) {
-		if of.any {
-			for {
-				asIs()
-				m, rest := -math32.Inf(1), *w
-				//gpu:unroll 1
-				for range of.twos() {
-					x, y := of.two(&rest)
-					m = num.Max(m, num.Max(difference(x, scale, a.anchor), difference(y, scale, a.anchor)))
-				}
-				if !a.move(m) {
-					break
-				}
-			}
-			s, rest := [2]float32{a.sum, 0}, *w
-			//gpu:unroll 1
-			for range of.twos() {
-				x, y := of.two(&rest)
-				s[0] += gpu.ApproxExp2FTZ(difference(x, scale, a.anchor))
-				s[1] += gpu.ApproxExp2FTZ(difference(y, scale, a.anchor))
-			}
-			a.sum = s[0] + s[1]
-			return
-		}
-		v, n := of.floats(w), of.inPack()
-		var d [8]float32
-		for {
-			asIs()
-			d = differences(&v, scale, a.anchor, n)
-			m := [2]float32{d[0], d[1]} // two, because the next one of each does not wait for the other
-			for i := uint32(2); i < n; i++ {
-				m[i%2] = num.Max(m[i%2], d[i])
-			}
-			if !a.move(num.Max(m[0], m[1])) {
-				break
-			}
-		}
+			return num.Max(m[0], m[1])
+		})
 		s := [2]float32{a.sum, 0}
-		for i := range n {
+		for i := range 4 {
 			s[i%2] += gpu.ApproxExp2FTZ(d[i])
+		}
+		if half != F32 {
+			for i := 4; i < 8; i++ {
+				s[i%2] += gpu.ApproxExp2FTZ(d[i])
+			}
 		}
 		a.sum = s[0] + s[1]
 	})
@@ -121,54 +124,48 @@ func softmax[R line](t gpu.Thread, r R, scale float32, half Half) {
 	})
 	anchor, factor := all[0], gpu.ApproxRcp(all[1])
 	lack := missing(natural, scale) * factor
-	r.back(false, func(x float32, _ uint64) float32 {
+	r.back(func(x float32, _ uint64) float32 {
 		return scaledPower(half == F32, difference(x, scale, anchor), factor, lack)
-	}, func(of sized, w *pack, _ uint64) pack {
-		if of.any {
-			rest := *w
-			var to pack
-			//gpu:unroll 1
-			for range of.twos() {
-				x, y := of.two(&rest)
-				x = scaledPower(half == F32, difference(x, scale, anchor), factor, lack)
-				y = scaledPower(half == F32, difference(y, scale, anchor), factor, lack)
-				of.addTwo(&to, x, y)
+	}, func(w *pack, _ uint64) pack {
+		v := half.elements(w)
+		v = differences(&v, scale, anchor)
+		f := eight{factor, factor, factor, factor, factor, factor, factor, factor}
+		if half == F32 { // see scaledPower
+			for i := range 4 {
+				v[i], f[i] = corrected(v[i], factor, lack)
 			}
-			return to
 		}
-		v := of.floats(w)
-		v = differences(&v, scale, anchor, of.inPack())
-		for i := range of.inPack() {
-			v[i] = scaledPower(of.wide, v[i], factor, lack)
+		for i := range v {
+			v[i] = gpu.ApproxExp2FTZ(v[i]) * f[i]
 		}
-		return of.packed(r.pairs(), &v)
+		return half.packed(r.pairs(), &v)
 	})
-}
-
-// differences returns the differences of the elements' products with scale to the anchor. They are fused
-// multiply-adds, and therefore precise. If the anchor itself is not, products are rounded like it, so that the
-// difference of the largest is 0.
-func differences(v *[8]float32, scale, anchor float32, n uint32) (d [8]float32) {
-	if math32.Abs(anchor) < precise {
-		for i := range n {
-			d[i] = gpu.FMA(v[i], scale, -anchor)
-		}
-		return d
-	}
-	if gpu.Device() { // so that the compiler does not move the products out of this branch
-		gpu.PTX("mov.f32 %0, %1;", gpu.Out(&scale), gpu.In(scale))
-	}
-	for i := range n {
-		d[i] = float32(v[i]*scale) - anchor
-	}
-	return d
 }
 
 // precise is a power of two. The distance of smaller numbers is at most 1.
 const precise = 1 << 24
 
 func difference(x, scale, anchor float32) float32 {
-	return differences(&[8]float32{x}, scale, anchor, 1)[0]
+	return differencesOfEight(&eight{x}, scale, anchor)[0]
+}
+
+// differences returns the differences of the elements' products with scale to the anchor. They are fused
+// multiply-adds, and therefore precise. If the anchor itself is not, products are rounded like it, so that the
+// difference of the largest is 0. differences is for loops that do not change the anchor, and differencesOfEight for
+// others, where it takes fewer instructions.
+func differences(v *eight, scale, anchor float32) (d eight) {
+	d = *v
+	if !(math32.Abs(anchor) < precise) {
+		s := math.Float32frombits(units.Fresh(math.Float32bits(scale))) // so that the products stay here
+		for i := range d {
+			d[i] *= s
+		}
+		scale = 1
+	}
+	for i := range d {
+		d[i] = gpu.FMA(d[i], scale, -anchor)
+	}
+	return d
 }
 
 // slack limits how often the sum is scaled, and thus rounded, if the products grow slowly.
@@ -177,10 +174,15 @@ const slack = 4
 // scaledPower returns 2 to the power of a difference, multiplied by a factor. That of float32 is corrected: see missing.
 func scaledPower(wide bool, d, factor, lack float32) float32 {
 	if wide {
-		d = num.Max(d, -lowest)
-		factor = gpu.FMA(d, lack, factor)
+		d, factor = corrected(d, factor, lack)
 	}
 	return gpu.ApproxExp2FTZ(d) * factor
+}
+
+// corrected returns a difference and a factor for scaledPower.
+func corrected(d, factor, lack float32) (_, _ float32) {
+	d = num.Max(d, -lowest)
+	return d, gpu.FMA(d, lack, factor)
 }
 
 // missing returns what the products with scale lack because it is a rounded natural/ln 2. The power of a difference d to
