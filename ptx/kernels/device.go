@@ -67,7 +67,7 @@ type newer struct {
 // file in every program that contains such a reference.
 var (
 	softmaxSm90 = &newer{&softmaxsm90.Code, 9, 0, "_sm90", []string{"softmax"}}
-	normSm90    = &newer{&normsm90.Code, 9, 0, "_sm90", []string{"rmsnorm", "layernorm"}}
+	normSm90    = &newer{&normsm90.Code, 9, 0, "_sm90", []string{"norm"}}
 	extremeSm80 = &newer{&extremesm80.Code, 8, 0, "_sm80", []string{"extreme_b32"}}
 )
 

@@ -22,7 +22,7 @@ func RMSNorm[T NetFloat](dst, src Matrix[T], weight driver.MemoryOf[T], eps floa
 	if err := normOperands(d, s, w); err != nil {
 		return nil, opError("RMS norm", err)
 	}
-	l, err := normalize[T]("rmsnorm", d, s, w, operand{none: true}, eps, rows.RMS, again)
+	l, err := normalize[T](d, s, w, operand{none: true}, eps, rows.RMS, again)
 	if err != nil {
 		return nil, opError("RMS norm", err)
 	}
@@ -48,7 +48,7 @@ func LayerNorm[T NetFloat](dst, src Matrix[T], weight, bias driver.MemoryOf[T], 
 	if err := normOperands(d, s, w, b); err != nil {
 		return nil, opError("layer norm", err)
 	}
-	l, err := normalize[T]("layernorm", d, s, w, b, eps, 0, again)
+	l, err := normalize[T](d, s, w, b, eps, 0, again)
 	if err != nil {
 		return nil, opError("layer norm", err)
 	}
@@ -56,12 +56,12 @@ func LayerNorm[T NetFloat](dst, src Matrix[T], weight, bias driver.MemoryOf[T], 
 }
 
 // normalize creates a norm of a kind.
-func normalize[T NetFloat](name string, d, s box, w, b operand, eps float32, kind rows.Half, again []*driver.Launch) (*driver.Launch, error) {
+func normalize[T NetFloat](d, s box, w, b operand, eps float32, kind rows.Half, again []*driver.Launch) (*driver.Launch, error) {
 	teamed := uint64(mostTeamed)
 	if kind == rows.RMS { // which a team computes with fewer instructions
 		teamed *= 2
 	}
-	r := rowwise{&norm.Code, kernelName{name}, d, s, !w.none || !b.none, teamed, normSm90, "norm", "", reused(again)}
+	r := rowwise{&norm.Code, kernelName{"norm"}, d, s, !w.none || !b.none, teamed, normSm90, reused(again)}
 	l, err := r.prepare(out(&d.operand), in(&s.operand), optional(&w), optional(&b),
 		u64(uint64(d.rows)), u64(uint64(d.cols)), u64(uint64(d.pitch)), u64(uint64(s.pitch)), f32(eps), constant(uint32(floatKind[T]()|kind)))
 	if err == nil {

@@ -104,8 +104,6 @@ type rowwise struct {
 	columns  bool   // whether there are operands with one element per column
 	teamed   uint64 // like mostTeamed, for this operation
 	newer    *newer // variants that use clusters
-	common   string // part of the names of variants for old devices and for short rows
-	typed    string // part of the names of variants for one type, or empty
 	again    *driver.Launch
 }
 
@@ -123,19 +121,13 @@ func (r *rowwise) prepare(args ...arg) (*driver.Launch, error) {
 		return nil, err
 	}
 	m := maker{s, c, kernel, r.again}
-	if kernel == r.kernel {
-		m.kernel[0] = r.common
-	}
 	if kernel != r.kernel && r.suitsBundles(d) {
-		m.kernel[0], m.kernel[1] = r.common, "_short"
+		m.kernel[1] = "_short"
 		if cols*uint64(r.dst.size)%packBytes != 0 {
 			args[len(args)-1].bits |= uint64(rowkernels.Odd)
 		}
 		cfg := r.bundles()
 		return m.prepare(&cfg, args...)
-	}
-	if kernel != r.kernel && r.typed != "" {
-		m.kernel[1], m.kernel[2] = "_", r.typed
 	}
 	if kernel != r.kernel && cols > longRow {
 		l, err := r.prepareClusters(&m, d, args)

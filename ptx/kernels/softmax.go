@@ -36,7 +36,7 @@ func Softmax[T NetFloat](dst, src Matrix[T], scale float32, again ...*driver.Lau
 	if err := sameRows(d, s); err != nil {
 		return nil, opError("softmax", err)
 	}
-	r := rowwise{&softmax.Code, kernelName{"softmax"}, d, s, false, mostTeamed, softmaxSm90, "softmax", floatName[T](), reused(again)}
+	r := rowwise{&softmax.Code, kernelName{"softmax"}, d, s, false, mostTeamed, softmaxSm90, reused(again)}
 	l, err := r.prepare(out(&d.operand), in(&s.operand),
 		u64(uint64(d.rows)), u64(uint64(d.cols)), u64(uint64(d.pitch)), u64(uint64(s.pitch)), f32(scale), constant(uint32(floatKind[T]())))
 	if err != nil {

@@ -8,14 +8,9 @@ import (
 
 //go:generate go run github.com/purecuda/cuda/ptx/cmd/go2ptx -nobounds -module -target sm_90
 
-//gpu:kernel maxblock=512 regs=56 name=rmsnorm_sm90
-func rmsnorm(t gpu.Thread, dst, src, weight, _, rowCount, cols, dstPitch, srcPitch uint64, eps float32, of rows.Half) {
-	rows.RMSNormInClusters(t, dst, src, weight, rowCount, cols, dstPitch, srcPitch, eps, of&^rows.RMS)
-}
-
-//gpu:kernel maxblock=512 regs=56 name=layernorm_sm90
-func layernorm(t gpu.Thread, dst, src, weight, bias, rowCount, cols, dstPitch, srcPitch uint64, eps float32, of rows.Half) {
-	rows.LayerNormInClusters(t, dst, src, weight, bias, rowCount, cols, dstPitch, srcPitch, eps, of)
+//gpu:kernel maxblock=512 regs=56 name=norm_sm90
+func norm(t gpu.Thread, dst, src, weight, bias, rowCount, cols, dstPitch, srcPitch uint64, eps float32, of rows.Half) {
+	rows.NormInClusters(t, dst, src, weight, bias, rowCount, cols, dstPitch, srcPitch, eps, of)
 }
 
 //gpu:kernel maxblock=128 minblocks=8 name=norm_short_sm90

@@ -11,15 +11,14 @@ type line interface {
 	*twice[*Block] | *twice[*Cluster]
 	// forth calls begin once. It then calls one for each of the thread's single elements, and do for each of its
 	// packs.
-	forth(begin func(), one func(x float32), do func(s sized, w *pack))
+	forth(begin func(), one func(x float32), do func(w *pack))
 	// back replaces each pack and each single element by what the functions return. one gets the number of bytes
-	// before the element in the row, and do the number of bytes before the pack in the line's packs. With "alone",
-	// each type has its own loop on new devices.
-	back(alone bool, one func(x float32, at uint64) float32, do func(s sized, w *pack, at uint64) pack)
+	// before the element in the row, and do the number of bytes before the pack in the line's packs.
+	back(one func(x float32, at uint64) float32, do func(w *pack, at uint64) pack)
 	before() uint64                                                      // number of bytes before the line's packs in the row
 	exchange(v, none pair, combine func(p pair, width uint32) pair) pair // see Team
 	pairs() bool
-	sample() pack // returns elements whose mean is likely to be near the mean of the row
+	sample() float32 // is likely to be near the mean of the row
 }
 
 // twice is a row that a team reads twice. A thread copies its packs to shared memory, as many as there is room
@@ -120,7 +119,7 @@ func (r *twice[M]) start(from int32) int32 {
 	return end
 }
 
-func (r *twice[M]) forth(begin func(), one func(x float32), do func(s sized, w *pack)) {
+func (r *twice[M]) forth(begin func(), one func(x float32), do func(w *pack)) {
 	t := r.team.thread()
 	rank, size := int32(t.ThreadX()), int32(t.BlockDimX())
 	room, threads := gpu.DynamicShared[pack](t), size*int32(t.BlockDimY())
@@ -130,7 +129,7 @@ func (r *twice[M]) forth(begin func(), one func(x float32), do func(s sized, w *
 			asIs()
 			one(r.half.at(r.src + r.single(int(i))))
 		}
-		r.direct(func(s sized, w *pack, _ uint64) { do(s, w) })
+		r.direct(func(w *pack, _ uint64) { do(w) })
 		return
 	}
 	for from := int32(0); ; {
@@ -143,15 +142,12 @@ func (r *twice[M]) forth(begin func(), one func(x float32), do func(s sized, w *
 			}
 		}
 		r.team.wait()
-		r.half.sized(func(s sized) {
-			i := int32(t.ThreadY())*size + rank
-			for k := from + rank; k < end; k += size {
-				asIs()
-				w := room[i]
-				do(s, &w)
-				i += threads
-			}
-		})
+		i := int32(t.ThreadY())*size + rank
+		for k := from + rank; k < end; k += size {
+			asIs()
+			do(&room[i])
+			i += threads
+		}
 		if end == r.packs {
 			break
 		}
@@ -160,14 +156,13 @@ func (r *twice[M]) forth(begin func(), one func(x float32), do func(s sized, w *
 }
 
 // direct calls a function for each of the thread's packs, with the number of bytes before it. It is for old devices:
-// packs are read from memory or from a cache, and all types have the same code.
-func (r *twice[M]) direct(do func(s sized, w *pack, at uint64)) {
+// packs are read from memory or from a cache.
+func (r *twice[M]) direct(do func(w *pack, at uint64)) {
 	t := r.team.thread()
 	for k := int32(t.ThreadX()); k < r.packs; k += int32(t.BlockDimX()) {
 		asIs()
 		at := uint64(uint32(k)) * 16
-		w := *words(r.src + r.begin + at)
-		do(sized{half: r.half, any: true}, &w, at)
+		do(words(r.src+r.begin+at), at)
 	}
 }
 
@@ -184,7 +179,7 @@ func (r *twice[M]) single(i int) uint64 {
 }
 
 // back begins with the packs that are in shared memory. If packs cannot be stored, all elements are single.
-func (r *twice[M]) back(alone bool, one func(x float32, at uint64) float32, do func(s sized, w *pack, at uint64) pack) {
+func (r *twice[M]) back(one func(x float32, at uint64) float32, do func(w *pack, at uint64) pack) {
 	t := r.team.thread()
 	rank, size := int32(t.ThreadX()), int32(t.BlockDimX())
 	room, threads := gpu.DynamicShared[pack](t), size*int32(t.BlockDimY())
@@ -194,23 +189,16 @@ func (r *twice[M]) back(alone bool, one func(x float32, at uint64) float32, do f
 	case !r.plain:
 		singles += int(r.packs) << (4 - r.half.log())
 	case !r.pairs():
-		r.direct(func(s sized, w *pack, at uint64) { *words(first + at) = do(s, w, at) })
+		r.direct(func(w *pack, at uint64) { *words(first + at) = do(w, at) })
 	default:
 		for from := r.from; ; {
 			end := min(r.packs, from+r.slots*size)
-			loop := func(s sized) {
-				i := int32(t.ThreadY())*size + rank
-				for k := from + rank; k < end; k += size {
-					asIs()
-					at := uint64(uint32(k)) * 16
-					*words(first + at) = do(s, &room[i], at)
-					i += threads
-				}
-			}
-			if alone && r.pairs() {
-				r.half.constant(loop)
-			} else {
-				r.half.sized(loop)
+			i := int32(t.ThreadY())*size + rank
+			for k := from + rank; k < end; k += size {
+				asIs()
+				at := uint64(uint32(k)) * 16
+				*words(first + at) = do(&room[i], at)
+				i += threads
 			}
 			if from == 0 {
 				break
@@ -233,15 +221,17 @@ func (r *twice[M]) exchange(v, none pair, combine func(p pair, width uint32) pai
 
 func (r *twice[M]) pairs() bool { return r.team.pairs() }
 
-// sample returns a pack from the middle of the row. In a short row, it repeats the first element.
-func (r *twice[M]) sample() (w pack) {
+// sample returns the mean of elements in the middle of the row. In a short row, it returns the first element.
+func (r *twice[M]) sample() float32 {
 	switch {
 	case r.tail > 0:
-		return *words(r.src + uint64(r.head)<<r.half.log() + r.tail/2&^15)
+		w := *words(r.src + uint64(r.head)<<r.half.log() + r.tail/2&^15)
+		v := r.half.elements(&w)
+		return (v[0] + v[1] + v[2] + v[3]) / 4
 	case r.singles > 0:
-		return r.half.repeated(r.src)
+		return r.half.at(r.src)
 	}
-	return w
+	return 0
 }
 
 func (r *twice[M]) before() uint64 { return r.begin }

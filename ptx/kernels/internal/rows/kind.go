@@ -27,91 +27,67 @@ func (h Half) set(address uint64, v float32) {
 	}
 }
 
-// sized is a type of which the size is known to the compiler, so that each size has its own code.
-type sized struct {
-	wide bool // whether it is F32
-	half Half // of other types
-	any  bool // whether the size is not known after all: half may be F32, and two is for the elements
-}
-
-// sized calls a function for the size of the type.
-func (h Half) sized(do func(sized)) {
-	if h == F32 {
-		do(sized{wide: true})
-	} else {
-		do(sized{half: h})
+// elements returns the elements of a pack: first those of the upper halves of words, and then those of the lower halves.
+// The first four are also those of float32, whose others have no meaning. In this order, float32 and bfloat16 differ only
+// in a mask. ptxas removes what is computed from elements without a meaning, if nothing uses that.
+func (h Half) elements(w *pack) eight {
+	if h == F16 {
+		return ofF16(w)
 	}
+	return h.ofWide(w)
 }
 
-// constant is like sized, but each type has its own code.
-func (h Half) constant(do func(sized)) {
-	switch h {
-	case F32:
-		do(sized{wide: true})
-	case BF16:
-		do(sized{half: BF16})
+// elementsOfThree returns the elements of three packs.
+func (h Half) elementsOfThree(u, v, w *pack) (_, _, _ eight) {
+	if h == F16 { // one branch for all
+		return ofF16(u), ofF16(v), ofF16(w)
+	}
+	return h.ofWide(u), h.ofWide(v), h.ofWide(w)
+}
+
+// ofF16 is elements for float16.
+func ofF16(w *pack) (v eight) {
+	for i, u := range w {
+		v[i], v[i+4] = halfOf(F16, uint16(u>>16)), halfOf(F16, uint16(u))
+	}
+	return v
+}
+
+// ofWide is elements for float32 and bfloat16, which have the same exponent.
+func (h Half) ofWide(w *pack) (v eight) {
+	mask := uint32(0xffff0000)
+	if h == F32 {
+		mask = 0xffffffff
+	}
+	for i, u := range w {
+		v[i], v[i+4] = math.Float32frombits(u&mask), math.Float32frombits(u<<16)
+	}
+	return v
+}
+
+// packed rounds elements to a pack. It is the opposite of elements. With pairs, it uses the instructions for two numbers
+// of 16 bits, which require sm_80.
+func (h Half) packed(pairs bool, v *eight) (w pack) {
+	switch {
+	case h == F32:
+		for i := range w {
+			w[i] = math.Float32bits(v[i])
+		}
+	case pairs:
+		return h.halves(&eight{v[4], v[0], v[5], v[1], v[6], v[2], v[7], v[3]})
+	case h == BF16: // in a loop, because rounding takes several instructions
+		x := *v
+		//gpu:unroll 1
+		for range uint32(len(w)) {
+			w = pack{w[1], w[2], w[3], uint32(roundTo[uint16](BF16, x[4])) | uint32(roundTo[uint16](BF16, x[0]))<<16}
+			x = eight{x[1], x[2], x[3], x[3], x[5], x[6], x[7], x[7]}
+		}
 	default:
-		do(sized{half: F16})
+		for i := range w {
+			w[i] = uint32(roundTo[uint16](F16, v[i+4])) | uint32(roundTo[uint16](F16, v[i]))<<16
+		}
 	}
-}
-
-// Kernels for old devices visit two elements of a pack at a time, and have the same code for all types.
-
-// twos returns the number of pairs of elements of a pack.
-func (s sized) twos() uint32 { return 8 >> s.half.log() }
-
-// two returns the first two elements of a pack and removes them.
-func (s sized) two(w *pack) (x, y float32) {
-	if s.half == F32 {
-		x, y = math.Float32frombits(w[0]), math.Float32frombits(w[1])
-		*w = pack{w[2], w[3]}
-		return x, y
-	}
-	x, y = halfOf(s.half, uint16(w[0])), halfOf(s.half, uint16(w[0]>>16))
-	*w = pack{w[1], w[2], w[3]}
-	return x, y
-}
-
-// addTwo rounds two elements and adds them to the end of a pack.
-func (s sized) addTwo(w *pack, x, y float32) {
-	if s.half == F32 {
-		*w = pack{w[2], w[3], math.Float32bits(x), math.Float32bits(y)}
-		return
-	}
-	*w = pack{w[1], w[2], w[3], uint32(roundTo[uint16](s.half, x)) | uint32(roundTo[uint16](s.half, y))<<16}
-}
-
-// floats returns the elements of a pack.
-func (s sized) floats(w *pack) [8]float32 {
-	if s.wide {
-		return floats[float32](0, w)
-	}
-	return floats[uint16](s.half, w)
-}
-
-// packed rounds the elements of a pack: see the function packed.
-func (s sized) packed(pairs bool, v *[8]float32) pack {
-	if s.wide {
-		return packed[float32](0, pairs, v)
-	}
-	return packed[uint16](s.half, pairs, v)
-}
-
-// inPack returns the number of elements of a pack.
-func (s sized) inPack() uint32 {
-	n := uint32(8)
-	if s.wide {
-		n /= 2
-	}
-	return n
-}
-
-// repeated returns a pack of elements that are equal to the one at an address.
-func (h Half) repeated(address uint64) pack {
-	if h == F32 {
-		return repeatedWord(*value[uint32](address))
-	}
-	return repeatedWord(uint32(*value[uint16](address)) * 0x10001)
+	return w
 }
 
 // ones returns a pack of elements that are 1.

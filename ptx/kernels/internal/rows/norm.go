@@ -9,46 +9,32 @@ import (
 // Norm moves each row to the mean 0 and the variance 1, or with RMS in "of" only divides it by its root mean square: see
 // kernels.LayerNorm and kernels.RMSNorm. The addresses of weight and bias may be 0.
 func Norm(t gpu.Thread, dst, src, weight, bias, rows, cols, dstPitch, srcPitch uint64, eps float32, of Half) {
-	part := partOf(cols)
+	part, bias := partOf(cols), biasOf(of, bias)
 	eachTwice(t, &Block{t: t}, [2]uint64{weight, bias}, dst, src, rows, cols, dstPitch, srcPitch, of&3, func(r *twice[*Block]) {
 		layer(t, r, weight, bias, part, eps, of&3, of&RMS != 0)
 	})
 }
 
-// RMSNormInClusters is Norm with RMS for sm_90 and later. A cluster can share a row.
-func RMSNormInClusters(t gpu.Thread, dst, src, weight, rows, cols, dstPitch, srcPitch uint64, eps float32, half Half) {
-	part := partOf(cols)
-	eachTwice(t, clusterOf(t), [2]uint64{weight}, dst, src, rows, cols, dstPitch, srcPitch, half, func(r *twice[*Cluster]) {
-		rms(t, r, weight, part, eps, half)
+// NormInClusters is Norm for sm_90 and later. A cluster can share a row.
+func NormInClusters(t gpu.Thread, dst, src, weight, bias, rows, cols, dstPitch, srcPitch uint64, eps float32, of Half) {
+	part, bias := partOf(cols), biasOf(of, bias)
+	eachTwice(t, clusterOf(t), [2]uint64{weight, bias}, dst, src, rows, cols, dstPitch, srcPitch, of&3, func(r *twice[*Cluster]) {
+		layer(t, r, weight, bias, part, eps, of&3, of&RMS != 0)
 	})
 }
 
-func rms[R line](t gpu.Thread, r R, weight uint64, part, eps float32, half Half) {
-	var sum float32
-	r.forth(func() {}, func(x float32) { sum += x * x }, func(of sized, w *pack) {
-		v := of.floats(w)
-		s := [2]float32{sum, 0} // two, because the next one of each does not wait for the other
-		for i := range of.inPack() {
-			s[i%2] += v[i] * v[i]
-		}
-		sum = s[0] + s[1]
-	})
-	all := r.exchange(pair{sum, 0}, pair{}, func(p pair, width uint32) pair { return pair{sumOf(t, p[0], width), 0} })
-	factor := gpu.ApproxRsqrt(all[0]*part + eps)
-	finish(r, weight, 0, half, false, func(x, w, _ float32) float32 { return x * factor * w })
-}
-
-// LayerNormInClusters is Norm without RMS for sm_90 and later. A cluster can share a row.
-func LayerNormInClusters(t gpu.Thread, dst, src, weight, bias, rows, cols, dstPitch, srcPitch uint64, eps float32, half Half) {
-	part := partOf(cols)
-	eachTwice(t, clusterOf(t), [2]uint64{weight, bias}, dst, src, rows, cols, dstPitch, srcPitch, half, func(r *twice[*Cluster]) {
-		layer(t, r, weight, bias, part, eps, half, false)
-	})
+// biasOf returns the address of the bias. An RMS norm has none, which ptxas would not know otherwise.
+func biasOf(of Half, bias uint64) uint64 {
+	if of&RMS != 0 {
+		return 0
+	}
+	return bias
 }
 
 // layer adds the distances of the elements to a number near the mean, and their squares. This takes one
 // exchange, and loses little if the number is at most twice the standard deviation from the mean. If it is
-// further away, the sums are repeated with the mean. The mean of the sample is likely to be near that of the row.
+// further away, the sums are repeated with the mean. The sample is likely to be near the mean of the row. For an RMS norm,
+// the number is 0, and only the squares are needed.
 func layer[R line](t gpu.Thread, r R, weight, bias uint64, part, eps float32, half Half, rms bool) {
 	var near, mean, squared float32
 	var sums pair
@@ -57,60 +43,49 @@ func layer[R line](t gpu.Thread, r R, weight, bias uint64, part, eps float32, ha
 		r.forth(func() {
 			// Using the sample waits for its load, so the copies of the row must start before.
 			if !again && !rms {
-				sample := r.sample()
-				if of := (sized{half: half}); !r.pairs() {
-					a, b := of.two(&sample)
-					c, d := of.two(&sample)
-					near = (a + b + c + d) / 4
-					return
-				}
-				half.sized(func(of sized) {
-					v := of.floats(&sample)
-					near = (v[0] + v[1] + v[2] + v[3]) / 4
-				})
+				near = r.sample()
 			}
 		}, func(x float32) {
-			x -= near
-			sums = pair{sums[0] + x, sums[1] + x*x}
-		}, func(of sized, w *pack) {
-			if rms { // in the order of rms
-				s := [2]float32{sums[1], 0}
-				//gpu:unroll 1
-				for range of.twos() {
-					x, y := of.two(w)
-					s = [2]float32{s[0] + x*x, s[1] + y*y}
-				}
-				sums[1] = s[0] + s[1]
-				return
+			if !rms {
+				x -= near
 			}
-			if of.any {
-				var s pair
-				//gpu:unroll 1
-				for range of.twos() {
-					x, y := of.two(w)
-					x, y = x-near, y-near
-					s = pair{s[0] + x, s[1] + x*x}
-					s = pair{s[0] + y, s[1] + y*y}
+			sums = pair{sums[0] + x*x, sums[1] + x}
+		}, func(w *pack) {
+			v := half.elements(w)
+			if !rms {
+				for i := range v {
+					v[i] -= near
 				}
-				sums = pair{sums[0] + s[0], sums[1] + s[1]}
-				return
 			}
-			v := of.floats(w)
-			x := v[0] - near
-			s := pair{x, x * x} // sums of packs round less often than a sum of all elements
-			for i := 1; i < int(of.inPack()); i++ {
-				x := v[i] - near
-				s = pair{s[0] + x, s[1] + x*x}
+			s := pair{v[0] * v[0], v[0]} // sums of packs round less often than a sum of all elements
+			for i := 1; i < 4; i++ {
+				s = pair{s[0] + v[i]*v[i], s[1] + v[i]}
+			}
+			if half != F32 {
+				for i := 4; i < 8; i++ {
+					s = pair{s[0] + v[i]*v[i], s[1] + v[i]}
+				}
 			}
 			sums = pair{sums[0] + s[0], sums[1] + s[1]}
 		})
-		sums = r.exchange(sums, pair{}, func(p pair, width uint32) pair { return sumsOf(t, p, width) })
+		if rms {
+			sums[1] = 0 // so that ptxas removes what adds to it
+		}
+		sums = r.exchange(sums, pair{}, func(p pair, width uint32) pair {
+			return overLanes(width, p, func(p pair, d int) pair {
+				p[0] += gpu.ShuffleXor(t, p[0], d)
+				if !rms {
+					p[1] += gpu.ShuffleXor(t, p[1], d)
+				}
+				return p
+			})
+		})
 		if rms {
 			break
 		}
-		d := sums[0] * part
+		d := sums[1] * part
 		mean = near + d
-		squared = sums[1]*part - d*d
+		squared = sums[0]*part - d*d
 		if squared < 0 { // not if it is NaN
 			squared = 0
 		}
@@ -120,27 +95,27 @@ func layer[R line](t gpu.Thread, r R, weight, bias uint64, part, eps float32, ha
 		near = mean
 	}
 	factor := gpu.ApproxRsqrt(squared + eps)
-	if rms {
-		factor = gpu.ApproxRsqrt(sums[1]*part + eps)
-	}
 	shift := -mean * factor
-	finish(r, weight, bias, half, rms, func(x, w, b float32) float32 {
-		return gpu.FMA(gpu.FMA(x, factor, shift), w, b)
-	})
+	if rms {
+		factor = gpu.ApproxRsqrt(sums[0]*part + eps)
+		shift = math.Float32frombits(1 << 31) // so that -0 stays -0
+	}
+	finish(r, weight, bias, factor, shift, half, rms)
 }
 
 // partOf returns 1 divided by a number of columns.
 func partOf(cols uint64) float32 { return gpu.ApproxRcp(float32(cols)) }
 
-// finish stores what a function makes of each element, and of the elements of weight and bias of its column.
-func finish[R line](r R, weight, bias uint64, half Half, rms bool, do func(x, weight, bias float32) float32) {
+// finish multiplies each element by the factor and adds the shift. Then it does so with the weight and the bias of the
+// column.
+func finish[R line](r R, weight, bias uint64, factor, shift float32, half Half, rms bool) {
 	factors, summands, none := half.ones(), pack{}, float32(0)
 	if rms { // so that -0 stays -0
 		none = math.Float32frombits(1 << 31)
 		summands = repeatedWord(1<<31 | 1<<15>>(half/F32*16))
 	}
 	weightOfPacks, biasOfPacks := weight+r.before(), bias+r.before()
-	r.back(true, func(x float32, at uint64) float32 {
+	r.back(func(x float32, at uint64) float32 {
 		w, b := float32(1), none
 		if weight != 0 {
 			w = half.at(weight + at)
@@ -148,8 +123,8 @@ func finish[R line](r R, weight, bias uint64, half Half, rms bool, do func(x, we
 		if bias != 0 {
 			b = half.at(bias + at)
 		}
-		return do(x, w, b)
-	}, func(of sized, v *pack, at uint64) pack {
+		return gpu.FMA(gpu.FMA(x, factor, shift), w, b)
+	}, func(v *pack, at uint64) pack {
 		// Both loads begin before one ends.
 		if weight != 0 {
 			factors = *words(weightOfPacks + at)
@@ -157,22 +132,10 @@ func finish[R line](r R, weight, bias uint64, half Half, rms bool, do func(x, we
 		if bias != 0 {
 			summands = *words(biasOfPacks + at)
 		}
-		if of.any {
-			from, w, b := *v, factors, summands
-			var to pack
-			//gpu:unroll 1
-			for range of.twos() {
-				x, y := of.two(&from)
-				wx, wy := of.two(&w)
-				bx, by := of.two(&b)
-				of.addTwo(&to, do(x, wx, bx), do(y, wy, by))
-			}
-			return to
+		x, w, b := half.elementsOfThree(v, &factors, &summands)
+		for i := range x {
+			x[i] = gpu.FMA(gpu.FMA(x[i], factor, shift), w[i], b[i])
 		}
-		x, w, b := of.floats(v), of.floats(&factors), of.floats(&summands)
-		for i := range of.inPack() {
-			x[i] = do(x[i], w[i], b[i])
-		}
-		return of.packed(r.pairs(), &x)
+		return half.packed(r.pairs(), &x)
 	})
 }

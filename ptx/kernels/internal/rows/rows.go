@@ -180,34 +180,6 @@ func floats[T Float](h Half, w *pack) (v [8]float32) {
 	return v
 }
 
-// packed rounds the elements of a pack. With pairs, it uses the instructions for two numbers of 16
-// bits, which require sm_80.
-func packed[T Float](h Half, pairs bool, v *[8]float32) (w pack) {
-	switch {
-	case Size[T]() == 4:
-		for i := range w {
-			w[i] = math.Float32bits(v[i])
-		}
-	case h == BF16:
-		for i := range w {
-			if pairs {
-				gpu.PurePTX("cvt.rn.bf16x2.f32 %0, %1, %2;", gpu.Out(&w[i]), gpu.In(v[2*i+1]), gpu.In(v[2*i]))
-			} else {
-				w[i] = uint32(num.ToBF16(v[2*i]).Bits()) | uint32(num.ToBF16(v[2*i+1]).Bits())<<16
-			}
-		}
-	default:
-		for i := range w {
-			if pairs {
-				gpu.PurePTX("cvt.rn.f16x2.f32 %0, %1, %2;", gpu.Out(&w[i]), gpu.In(v[2*i+1]), gpu.In(v[2*i]))
-			} else {
-				w[i] = uint32(num.ToF16(v[2*i]).Bits()) | uint32(num.ToF16(v[2*i+1]).Bits())<<16
-			}
-		}
-	}
-	return w
-}
-
 // loadAny returns a pack of elements of type T that may begin at any element.
 func loadAny[T Float](at uint64) (w pack) {
 	if at&15 == 0 {

@@ -146,17 +146,11 @@ func shortSoftmax(t gpu.Thread, r *bundled, scale float32, half Half) {
 	a := atLowest()
 	var factor, lack float32
 	r.run(func() {}, func(v *eight, m mask) {
-		for {
-			asIs()
+		a.add(func() eight {
 			d := differencesOfEight(v, scale, a.anchor)
 			m(&d, -math32.Inf(1))
-			part := sumOfPowers(&d)
-			if !a.suits(part) && a.move(mostOf8(&d, len(d))) {
-				continue
-			}
-			a.sum += part
-			return
-		}
+			return d
+		}, func(d *eight) float32 { return sumOfPowers(d, false) }, func(d *eight) float32 { return mostOf8(d, 8) })
 	}, func() bool {
 		if a.sum == 0 {
 			a.anchor = -math32.Inf(1)
@@ -175,15 +169,6 @@ func shortSoftmax(t gpu.Thread, r *bundled, scale float32, half Half) {
 		*v = differencesOfEight(v, scale, a.anchor)
 		powers(v, half, factor, lack)
 	})
-}
-
-// sumOfPowers returns the sum of the powers of 2 of differences.
-func sumOfPowers(d *eight) float32 {
-	s := [2]float32{gpu.ApproxExp2FTZ(d[0]), gpu.ApproxExp2FTZ(d[1])} // two, because the next one of each does not wait for the other
-	for i := 2; i < len(d); i++ {
-		s[i%2] += gpu.ApproxExp2FTZ(d[i])
-	}
-	return s[0] + s[1]
 }
 
 // powers replaces differences by powers of 2, multiplied by a factor.

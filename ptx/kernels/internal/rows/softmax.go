@@ -5,6 +5,7 @@ import (
 
 	"github.com/purecuda/cuda/ptx/gpu"
 	"github.com/purecuda/cuda/ptx/gpu/math32"
+	units "github.com/purecuda/cuda/ptx/kernels/internal/pack"
 	"github.com/purecuda/cuda/ptx/num"
 )
 
@@ -31,26 +32,48 @@ type powerSum struct {
 // atLowest returns a sum without an element, whose first one moves the anchor.
 func atLowest() powerSum { return powerSum{limit: -math32.Inf(1)} }
 
-// suits reports whether the differences of up to 8 elements whose powers have a sum are certainly too small to move the
-// anchor. This takes fewer instructions than their maximum. If it is not certain, their maximum tells.
-func (a *powerSum) suits(sum float32) bool { return a.limit == slack && sum <= 1<<slack }
+// add adds the powers of differences of exponents to the anchor, which are computed again after each move of the anchor. If
+// the sum of the powers is small, no difference is above the limit. This takes fewer instructions than the largest
+// difference. Until there is an element, the limit is below any difference.
+func (a *powerSum) add(differences func() eight, sum, most func(d *eight) float32) {
+	for {
+		asIs()
+		d := differences()
+		part := sum(&d)
+		if a.limit == slack && part <= 1<<slack {
+			a.sum += part
+			return
+		}
+		m := most(&d)
+		if !(m > a.limit) {
+			a.sum += part
+			return
+		}
+		a.limit = slack
+		next := a.anchor + m
+		if next == a.anchor {
+			a.sum += part
+			return
+		}
+		if a.sum != 0 {
+			a.sum *= gpu.ApproxExp2FTZ(a.anchor - next)
+		}
+		a.anchor = next
+	}
+}
 
-// move adds a difference above the limit to the anchor, and reports whether it did. Until the sum has an element, that is
-// any difference.
-func (a *powerSum) move(m float32) bool {
-	if !(m > a.limit) {
-		return false
+// sumOfPowers returns the sum of the powers of 2 of differences: of four if they are of a wide type, or else of eight.
+func sumOfPowers(d *eight, wide bool) float32 {
+	s := [2]float32{gpu.ApproxExp2FTZ(d[0]), gpu.ApproxExp2FTZ(d[1])} // two, because the next one of each does not wait for the other
+	for i := 2; i < 4; i++ {
+		s[i%2] += gpu.ApproxExp2FTZ(d[i])
 	}
-	a.limit = slack
-	next := a.anchor + m
-	if next == a.anchor {
-		return false
+	if !wide {
+		for i := 4; i < 8; i++ {
+			s[i%2] += gpu.ApproxExp2FTZ(d[i])
+		}
 	}
-	if a.sum != 0 {
-		a.sum *= gpu.ApproxExp2FTZ(a.anchor - next)
-	}
-	a.anchor = next
-	return true
+	return s[0] + s[1]
 }
 
 // softmax adds powers of 2 of the elements' products with scale, each divided by the power of an anchor near the largest
@@ -60,55 +83,17 @@ func softmax[R line](t gpu.Thread, r R, scale float32, half Half) {
 	scale *= 1 / math.Ln2
 	a := atLowest()
 	r.forth(func() {}, func(x float32) {
-		for {
-			asIs()
-			if d := difference(x, scale, a.anchor); !a.move(d) {
-				a.sum += gpu.ApproxExp2FTZ(d)
-				break
-			}
-		}
-	}, func(of sized, w *pack) {
-		if of.any {
-			for {
-				asIs()
-				m, rest := -math32.Inf(1), *w
-				//gpu:unroll 1
-				for range of.twos() {
-					x, y := of.two(&rest)
-					m = num.Max(m, num.Max(difference(x, scale, a.anchor), difference(y, scale, a.anchor)))
+		a.add(func() eight { return eight{difference(x, scale, a.anchor)} },
+			func(d *eight) float32 { return gpu.ApproxExp2FTZ(d[0]) }, func(d *eight) float32 { return d[0] })
+	}, func(w *pack) {
+		v := half.elements(w)
+		a.add(func() eight { return differencesOfEight(&v, scale, a.anchor) },
+			func(d *eight) float32 { return sumOfPowers(d, half == F32) }, func(d *eight) float32 {
+				if half == F32 {
+					return mostOf8(d, 4)
 				}
-				if !a.move(m) {
-					break
-				}
-			}
-			s, rest := [2]float32{a.sum, 0}, *w
-			//gpu:unroll 1
-			for range of.twos() {
-				x, y := of.two(&rest)
-				s[0] += gpu.ApproxExp2FTZ(difference(x, scale, a.anchor))
-				s[1] += gpu.ApproxExp2FTZ(difference(y, scale, a.anchor))
-			}
-			a.sum = s[0] + s[1]
-			return
-		}
-		v, n := of.floats(w), of.inPack()
-		var d [8]float32
-		for {
-			asIs()
-			d = differences(&v, scale, a.anchor, n)
-			m := [2]float32{d[0], d[1]} // two, because the next one of each does not wait for the other
-			for i := uint32(2); i < n; i++ {
-				m[i%2] = num.Max(m[i%2], d[i])
-			}
-			if !a.move(num.Max(m[0], m[1])) {
-				break
-			}
-		}
-		s := [2]float32{a.sum, 0}
-		for i := range n {
-			s[i%2] += gpu.ApproxExp2FTZ(d[i])
-		}
-		a.sum = s[0] + s[1]
+				return mostOf8(d, 8)
+			})
 	})
 	if a.sum == 0 {
 		a.anchor = -math32.Inf(1)
@@ -122,54 +107,48 @@ func softmax[R line](t gpu.Thread, r R, scale float32, half Half) {
 	})
 	anchor, factor := all[0], gpu.ApproxRcp(all[1])
 	lack := missing(natural, scale) * factor
-	r.back(false, func(x float32, _ uint64) float32 {
+	r.back(func(x float32, _ uint64) float32 {
 		return scaledPower(half == F32, difference(x, scale, anchor), factor, lack)
-	}, func(of sized, w *pack, _ uint64) pack {
-		if of.any {
-			rest := *w
-			var to pack
-			//gpu:unroll 1
-			for range of.twos() {
-				x, y := of.two(&rest)
-				x = scaledPower(half == F32, difference(x, scale, anchor), factor, lack)
-				y = scaledPower(half == F32, difference(y, scale, anchor), factor, lack)
-				of.addTwo(&to, x, y)
+	}, func(w *pack, _ uint64) pack {
+		v := half.elements(w)
+		v = differences(&v, scale, anchor)
+		f := eight{factor, factor, factor, factor, factor, factor, factor, factor}
+		if half == F32 { // see scaledPower
+			for i := range 4 {
+				v[i], f[i] = corrected(v[i], factor, lack)
 			}
-			return to
 		}
-		v := of.floats(w)
-		v = differences(&v, scale, anchor, of.inPack())
-		for i := range of.inPack() {
-			v[i] = scaledPower(of.wide, v[i], factor, lack)
+		for i := range v {
+			v[i] = gpu.ApproxExp2FTZ(v[i]) * f[i]
 		}
-		return of.packed(r.pairs(), &v)
+		return half.packed(r.pairs(), &v)
 	})
-}
-
-// differences returns the differences of the elements' products with scale to the anchor. They are fused
-// multiply-adds, and therefore precise. If the anchor itself is not, products are rounded like it, so that the
-// difference of the largest is 0.
-func differences(v *[8]float32, scale, anchor float32, n uint32) (d [8]float32) {
-	if math32.Abs(anchor) < precise {
-		for i := range n {
-			d[i] = gpu.FMA(v[i], scale, -anchor)
-		}
-		return d
-	}
-	if gpu.Device() { // so that the compiler does not move the products out of this branch
-		gpu.PTX("mov.f32 %0, %1;", gpu.Out(&scale), gpu.In(scale))
-	}
-	for i := range n {
-		d[i] = float32(v[i]*scale) - anchor
-	}
-	return d
 }
 
 // precise is a power of two. The distance of smaller numbers is at most 1.
 const precise = 1 << 24
 
 func difference(x, scale, anchor float32) float32 {
-	return differences(&[8]float32{x}, scale, anchor, 1)[0]
+	return differencesOfEight(&eight{x}, scale, anchor)[0]
+}
+
+// differences returns the differences of the elements' products with scale to the anchor. They are fused
+// multiply-adds, and therefore precise. If the anchor itself is not, products are rounded like it, so that the
+// difference of the largest is 0. differences is for loops that do not change the anchor, and differencesOfEight for
+// others, where it takes fewer instructions.
+func differences(v *eight, scale, anchor float32) (d eight) {
+	d = *v
+	if !(math32.Abs(anchor) < precise) {
+		s := math.Float32frombits(units.Fresh(math.Float32bits(scale))) // so that the products stay here
+		for i := range d {
+			d[i] *= s
+		}
+		scale = 1
+	}
+	for i := range d {
+		d[i] = gpu.FMA(d[i], scale, -anchor)
+	}
+	return d
 }
 
 // slack limits how often the sum is scaled, and thus rounded, if the products grow slowly.
@@ -178,10 +157,15 @@ const slack = 4
 // scaledPower returns 2 to the power of a difference, multiplied by a factor. That of float32 is corrected: see missing.
 func scaledPower(wide bool, d, factor, lack float32) float32 {
 	if wide {
-		d = num.Max(d, -lowest)
-		factor = gpu.FMA(d, lack, factor)
+		d, factor = corrected(d, factor, lack)
 	}
 	return gpu.ApproxExp2FTZ(d) * factor
+}
+
+// corrected returns a difference and a factor for scaledPower.
+func corrected(d, factor, lack float32) (_, _ float32) {
+	d = num.Max(d, -lowest)
+	return d, gpu.FMA(d, lack, factor)
 }
 
 // missing returns what the products with scale lack because it is a rounded natural/ln 2. The power of a difference d to

@@ -8,16 +8,11 @@ import (
 
 //go:generate go run github.com/purecuda/cuda/ptx/cmd/go2ptx -nobounds -module -target sm_90
 
-// Softmax needs few registers, so that many threads are resident. A kernel of all types would need more.
+// Softmax needs few registers, so that many threads are resident.
 
-//gpu:kernel maxblock=512 regs=48 name=softmax_f32_sm90
-func softmaxF32(t gpu.Thread, dst, src, rowCount, cols, dstPitch, srcPitch uint64, scale float32, of rows.Half) {
-	rows.SoftmaxInClusters(t, dst, src, rowCount, cols, dstPitch, srcPitch, scale, rows.F32)
-}
-
-//gpu:kernel maxblock=512 regs=48 name=softmax_half_sm90
-func softmaxHalf(t gpu.Thread, dst, src, rowCount, cols, dstPitch, srcPitch uint64, scale float32, of rows.Half) {
-	rows.SoftmaxInClusters(t, dst, src, rowCount, cols, dstPitch, srcPitch, scale, of&1)
+//gpu:kernel maxblock=512 regs=48 name=softmax_sm90
+func softmax(t gpu.Thread, dst, src, rowCount, cols, dstPitch, srcPitch uint64, scale float32, of rows.Half) {
+	rows.SoftmaxInClusters(t, dst, src, rowCount, cols, dstPitch, srcPitch, scale, of)
 }
 
 //gpu:kernel maxblock=128 minblocks=8 name=softmax_short_sm90
