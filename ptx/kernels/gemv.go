@@ -13,7 +13,7 @@ import (
 // rounding to X, the error of an element is at most (cols/1024+20)·6e-8 times the sum of
 // the absolute values of the products.
 //
-// Arguments: 0 y, 1 a, 2 x, 3 rows, 4 columns, 5 pitch (all uint64), and four more, which must not be
+// Arguments: 0 y, 1 a, 2 x, 3 rows, 4 columns, 5 pitch (all uint64), and five more, which must not be
 // changed. It reads a and x, and writes y.
 func Gemv[A, X NetFloat](y driver.MemoryOf[X], a Matrix[A], x driver.MemoryOf[X], again ...*driver.Launch) (*driver.Launch, error) {
 	l, err := gemvOf(y, a, x, operand{none: true}, 0, 0, reused(again))
@@ -31,8 +31,8 @@ func Gemv[A, X NetFloat](y driver.MemoryOf[X], a Matrix[A], x driver.MemoryOf[X]
 // The bound of the error is that of Gemv for a and the normalized vector, plus 2e-6 times the absolute
 // value of the element.
 //
-// Arguments: 0 to 5 as with Gemv, 6 type of 16-bit elements (uint32), 7 weight, 8 eps (float32), and one
-// more. Do not change arguments 6 and 9. It reads a, x and weight, and writes y.
+// Arguments: 0 to 5 as with Gemv, 7 weight, 8 eps (float32). Do not change the others. It reads a, x and
+// weight, and writes y.
 func GemvRMSNorm[A, X NetFloat](y driver.MemoryOf[X], a Matrix[A], x, weight driver.MemoryOf[X], eps float32, again ...*driver.Launch) (*driver.Launch, error) {
 	l, err := gemvOf(y, a, x, perColumn("weight", weight, a.Cols), eps, 1, reused(again))
 	if err != nil {
@@ -56,9 +56,9 @@ func gemvOf[A, X NetFloat](y driver.MemoryOf[X], a Matrix[A], x driver.MemoryOf[
 	if err != nil {
 		return nil, err
 	}
-	m := maker{&gemv.Code, of.mem.Context(), kernelName{"gemv_", floatName[A](), "_", floatName[X]()}, again}
-	return m.prepare(&cfg, out(&to.operand), in(&of.operand), in(&from), u64(uint64(of.rows)), u64(uint64(of.cols)), u64(uint64(of.pitch)), halfOf[A](),
-		optional(&weight), f32(eps), constant(normed))
+	m := maker{&gemv.Code, of.mem.Context(), kernelName{"gemv"}, again}
+	return m.prepare(&cfg, out(&to.operand), in(&of.operand), in(&from), u64(uint64(of.rows)), u64(uint64(of.cols)), u64(uint64(of.pitch)), constant(uint32(floatKind[A]())),
+		optional(&weight), f32(eps), constant(normed), constant(uint32(floatKind[X]())))
 }
 
 // gemvConfig returns a launch in which each team processes pairs of rows.

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"github.com/purecuda/cuda/driver"
+	elements "github.com/purecuda/cuda/ptx/kernels/internal/pack"
 	"github.com/purecuda/cuda/ptx/kernels/internal/quantized"
 	"github.com/purecuda/cuda/ptx/kernels/internal/quantizedsm80"
 )
@@ -12,7 +13,7 @@ import (
 var quantizedSource = &quantized.Code
 
 // quantizedSm80 uses tensor cores.
-var quantizedSm80 = &newer{&quantizedsm80.Code, 8, 0, "_sm80", []string{"gemv_i4_f16", "gemv_i4_bf16"}}
+var quantizedSm80 = &newer{&quantizedsm80.Code, 8, 0, "_sm80", []string{"gemv_i4"}}
 
 // Quantized is a matrix of small integers with scales, as language models use for weights. Each row is
 // divided into groups of columns. An element is an integer times the scale of its group.
@@ -69,7 +70,7 @@ func gemvQuantized[T NetFloat](y driver.MemoryOf[T], a Quantized[T], x driver.Me
 		a.Rows, a.Cols, a.Bits, a.Group, eps, normed,
 	}
 	_, kind := floatClass[T]()
-	return q.prepare(typeName[T](), constant(uint32(kind)), again)
+	return q.prepare(kind, again)
 }
 
 type quantizedProduct struct {
@@ -116,11 +117,11 @@ func (s *quantizedProduct) check() error {
 }
 
 // suitsTensorCores reports whether the product of integers of 4 bits can use tensor cores.
-func (s *quantizedProduct) suitsTensorCores() bool {
-	return s.rows > 0 && s.cols > 0 && s.cols%quantizedsm80.Span == 0 && s.group%quantizedsm80.Span == 0 && s.x.addr%16 == 0 && s.normed == 0
+func (s *quantizedProduct) suitsTensorCores(kind elements.Kind) bool {
+	return kind != elements.F32 && s.rows > 0 && s.cols > 0 && s.cols%quantizedsm80.Span == 0 && s.group%quantizedsm80.Span == 0 && s.x.addr%16 == 0 && s.normed == 0
 }
 
-func (s *quantizedProduct) prepare(element string, kind arg, again *driver.Launch) (*driver.Launch, error) {
+func (s *quantizedProduct) prepare(kind elements.Kind, again *driver.Launch) (*driver.Launch, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
@@ -142,14 +143,11 @@ func (s *quantizedProduct) prepare(element string, kind arg, again *driver.Launc
 	switch {
 	case s.bits == 8:
 		m.kernel[0] = "gemv_i8"
-	case s.suitsTensorCores():
-		older := kernelName{"gemv_i4_", element}
-		source, kernel, err := quantizedSm80.orOlder(m.source, m.context, older)
-		if err != nil {
+	case s.suitsTensorCores(kind):
+		if m.source, m.kernel, err = quantizedSm80.orOlder(m.source, m.context, m.kernel); err != nil {
 			return nil, err
 		}
-		if kernel != older {
-			m.source, m.kernel = source, kernel
+		if m.source == quantizedSm80.source {
 			blocks := (s.rows + quantizedsm80.Rows - 1) / quantizedsm80.Rows
 			// A multiprocessor has Resident warps, or one more, if each has columns, and if the blocks are few enough for
 			// that. More blocks have 8 warps each, which read longer parts of a row at a time. On sm_90, half as many
@@ -169,5 +167,5 @@ func (s *quantizedProduct) prepare(element string, kind arg, again *driver.Launc
 		}
 	}
 	return m.prepare(&cfg, out(&s.y), in(&s.a), in(&s.scales), in(&s.x), u32(uint32(s.rows)), u32(uint32(cols)), u32(uint32(max(s.group/quantized.Chunk, 1))), u32(uint32(log)),
-		optional(&s.weight), f32(s.eps), constant(s.normed), kind)
+		optional(&s.weight), f32(s.eps), constant(s.normed), constant(uint32(kind)))
 }

@@ -8,14 +8,9 @@ import (
 
 //go:generate go run github.com/purecuda/cuda/ptx/cmd/go2ptx -nobounds -module
 
-// The names of types in the names of kernels.
-type (
-	f32  = float32
-	half = uint16
-)
-
+// matrix is the type of the elements of a, and vector that of the others.
+//
 //gpu:kernel maxblock=512 minblocks=2
-//gpu:instance f32,f32 half,half half,f32
-func gemv[A, X rows.Float](t gpu.Thread, y, a, x, rowCount, cols, pitch uint64, of rows.Half, weight uint64, eps float32, normed uint32) {
-	rows.Gemv[A, X](t, y, a, x, rowCount, cols, pitch, of, rows.Scaled{Weight: weight, Eps: eps, On: normed})
+func gemv(t gpu.Thread, y, a, x, rowCount, cols, pitch uint64, matrix rows.Half, weight uint64, eps float32, normed uint32, vector rows.Half) {
+	rows.Gemv(t, y, a, x, rowCount, cols, pitch, matrix, vector, rows.Scaled{Weight: weight, Eps: eps, On: normed})
 }

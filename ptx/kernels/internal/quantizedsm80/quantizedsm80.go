@@ -6,7 +6,7 @@
 // cores, it needs 4.1, which is too much to keep up with the memory.
 package quantizedsm80
 
-//lint:file-ignore SA4006 staticcheck takes pairs for a function that never returns, as on the host
+//lint:file-ignore SA4006 staticcheck takes pairsF16 for a function that never returns, as on the host
 
 import (
 	"github.com/purecuda/cuda/ptx/gpu"
@@ -29,21 +29,11 @@ const (
 	stage = (2*2 + 1) * gpu.WarpSize // vectors of 16 bytes: for each span and row, and for x
 )
 
-// Float lists the types of x, y and the scales.
-type Float interface{ f16_sm80 | bf16_sm80 }
-
-// The type names that appear in the names of kernels.
-type (
-	f16_sm80  = num.F16
-	bf16_sm80 = num.BF16
-)
-
-// Int4 has the arguments of quantized.Int4, of which it ignores those after group. cols and the columns of a
-// group are multiples of Span, and x begins at a multiple of 16 bytes.
+// Int4 has the arguments of quantized.Int4, of which it ignores weight, eps and normed. cols and the columns
+// of a group are multiples of Span, and x begins at a multiple of 16 bytes. kind is F16 or BF16.
 //
-//gpu:kernel maxblock=512 minblocks=2 name=gemv_i4
-//gpu:instance f16_sm80 bf16_sm80
-func Int4[T Float](t gpu.Thread, y, a, scales, x uint64, rows, cols, group, logSplit uint32, weight uint64, eps float32, normed uint32, kind pack.Kind) {
+//gpu:kernel maxblock=512 minblocks=2 name=gemv_i4_sm80
+func Int4(t gpu.Thread, y, a, scales, x uint64, rows, cols, group, logSplit uint32, weight uint64, eps float32, normed uint32, kind pack.Kind) {
 	ring := gpu.DynamicShared[[4]uint32](t)[2*stage*t.Warp():]
 	first := t.BlockX() * Rows
 	lane, quad := t.Lane()/4, t.Lane()%4
@@ -62,9 +52,10 @@ func Int4[T Float](t gpu.Thread, y, a, scales, x uint64, rows, cols, group, logS
 	}
 	aim(first)
 
-	// copied starts to copy the stage that begins at a span, and loads its scales.
+	// copied starts to copy the stage that begins at a span, and loads its scales. Their type says F16 for both kinds,
+	// because a number of that type is in a register of 16 bits. Bits in uint16 would need twice as many registers.
 	g, rest := 2*uint32(t.Warp())/groupSpans, 2*uint32(t.Warp())%groupSpans // group of a span, and place in the group
-	copied := func(span, buffer uint32) (s [2][2]T) {
+	copied := func(span, buffer uint32) (s [2][2]num.F16) {
 		if span < spans {
 			second := span+1 < spans
 			for r := range uint32(2) {
@@ -78,7 +69,7 @@ func Int4[T Float](t gpu.Thread, y, a, scales, x uint64, rows, cols, group, logS
 				next++
 			}
 			for r := range factors {
-				s[0][r], s[1][r] = gpu.ViewAt[T](factors[r]+uint64(g)*2, 1).At(0), gpu.ViewAt[T](factors[r]+uint64(next)*2, 1).At(0)
+				s[0][r], s[1][r] = gpu.ViewAt[num.F16](factors[r]+uint64(g)*2, 1).At(0), gpu.ViewAt[num.F16](factors[r]+uint64(next)*2, 1).At(0)
 			}
 		}
 		t.CommitGroup()
@@ -89,7 +80,7 @@ func Int4[T Float](t gpu.Thread, y, a, scales, x uint64, rows, cols, group, logS
 	zero := logSplit & (1 << 31)
 	var sum [2]float32
 	// add multiplies a stage that was copied, and adds it to the sums.
-	add := func(buffer uint32, s [2][2]T) {
+	add := func(buffer uint32, s [2][2]num.F16) {
 		//gpu:unroll 1
 		for h := range uint32(2) {
 			var c [4]float32
@@ -104,12 +95,20 @@ func Int4[T Float](t gpu.Thread, y, a, scales, x uint64, rows, cols, group, logS
 				if i%2 != 0 {
 					v = odd[i&2]
 				}
-				p, q := pairs[T](p0[i], zero), pairs[T](p1[i], zero)
-				multiply[T](&c, p[0], q[0], p[1], q[1], gpu.BytePermute(v[0], v[2], 0x5410), gpu.BytePermute(v[0], v[2], 0x7632))
-				multiply[T](&c, p[2], q[2], p[3], q[3], gpu.BytePermute(v[1], v[3], 0x5410), gpu.BytePermute(v[1], v[3], 0x7632))
+				b0 := [2]uint32{gpu.BytePermute(v[0], v[2], 0x5410), gpu.BytePermute(v[0], v[2], 0x7632)}
+				b1 := [2]uint32{gpu.BytePermute(v[1], v[3], 0x5410), gpu.BytePermute(v[1], v[3], 0x7632)}
+				if kind == pack.BF16 {
+					p, q := pairsBF16(p0[i], zero), pairsBF16(p1[i], zero)
+					multiplyBF16(&c, p[0], q[0], p[1], q[1], b0)
+					multiplyBF16(&c, p[2], q[2], p[3], q[3], b1)
+				} else {
+					p, q := pairsF16(p0[i], zero), pairsF16(p1[i], zero)
+					multiplyF16(&c, p[0], q[0], p[1], q[1], b0)
+					multiplyF16(&c, p[2], q[2], p[3], q[3], b1)
+				}
 			}
 			for r := range sum {
-				sum[r] += toFloat32(s[0][r]) * c[2*r]
+				sum[r] += kind.Float(s[0][r].Bits()) * c[2*r]
 			}
 			s[0] = s[1]
 		}
@@ -126,13 +125,17 @@ func Int4[T Float](t gpu.Thread, y, a, scales, x uint64, rows, cols, group, logS
 			for p := range warps {
 				s += parts[p][i]
 			}
-			gpu.ViewAt[T](y, int(rows)).Set(first+i, fromFloat32[T](s))
+			if kind == pack.BF16 {
+				gpu.ViewAt[num.BF16](y, int(rows)).Set(first+i, num.ToBF16(s))
+			} else {
+				gpu.ViewAt[num.F16](y, int(rows)).Set(first+i, num.ToF16(s))
+			}
 		}
 	}
 
 	stepGroups, stepRest := 2*warps/groupSpans, 2*warps%groupSpans
 	span, buffer := 2*uint32(t.Warp()), uint32(0)
-	var s [2][2]T // the scales of the stage before
+	var s [2][2]num.F16 // the scales of the stage before
 	// A block computes several times Rows rows. The first stage of the next rows is copied while the last one of
 	// the rows before is multiplied and their sums are added, so that copies never pause. A warp of a few columns can
 	// have an empty stage.
@@ -195,18 +198,20 @@ func copyWeights(to, from *[4]uint32, ok bool) {
 // andOr is the truth table of a&b|c.
 const andOr = 0xea
 
-// pairs returns the elements 0 and 4, 1 and 5, 2 and 6, 3 and 7 of a word, minus 8. zero is 0.
-func pairs[T Float](w, zero uint32) (p [4]uint32) {
-	if isBF16[T]() {
-		// The bits of an element are the last ones of a number between 128 and 143.
-		var one, minus136 uint32
-		gpu.PurePTX("mov.b32 %0, 0x3f803f80;", gpu.Out(&one))
-		gpu.PurePTX("mov.b32 %0, 0xc308c308;", gpu.Out(&minus136))
-		for i := range p {
-			gpu.PurePTX("fma.rn.bf16x2 %0, %1, %2, %3;", gpu.Out(&p[i]), gpu.In(w>>(4*i)&0x000f000f|(zero|0x43004300)), gpu.In(one), gpu.In(minus136))
-		}
-		return p
+// pairsBF16 returns the elements 0 and 4, 1 and 5, 2 and 6, 3 and 7 of a word, minus 8. zero is 0.
+func pairsBF16(w, zero uint32) (p [4]uint32) {
+	// The bits of an element are the last ones of a number between 128 and 143.
+	var one, minus136 uint32
+	gpu.PurePTX("mov.b32 %0, 0x3f803f80;", gpu.Out(&one))
+	gpu.PurePTX("mov.b32 %0, 0xc308c308;", gpu.Out(&minus136))
+	for i := range p {
+		gpu.PurePTX("fma.rn.bf16x2 %0, %1, %2, %3;", gpu.Out(&p[i]), gpu.In(gpu.Lop3(w>>(4*i), 0x000f000f, zero|0x43004300, andOr)), gpu.In(one), gpu.In(minus136))
 	}
+	return p
+}
+
+// pairsF16 is like pairsBF16.
+func pairsF16(w, zero uint32) (p [4]uint32) {
 	// The bits are the last ones of a number between 1024 and 1039, or, for every other element, of one that is
 	// 16 times farther from 1024.
 	var minus1032, sixteenth, minus72 uint32
@@ -220,42 +225,18 @@ func pairs[T Float](w, zero uint32) (p [4]uint32) {
 	return p
 }
 
-// multiply adds the product of two matrices, of 16 by 16 and 16 by 8 elements, to c.
-func multiply[T Float](c *[4]float32, a0, a1, a2, a3, b0, b1 uint32) {
+// multiplyBF16 adds the product of two matrices, of 16 by 16 and 16 by 8 elements, to c.
+func multiplyBF16(c *[4]float32, a0, a1, a2, a3 uint32, b [2]uint32) {
 	var d [4]float32
-	if isBF16[T]() {
-		gpu.PTX("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};",
-			gpu.Out(&d[0]), gpu.Out(&d[1]), gpu.Out(&d[2]), gpu.Out(&d[3]), gpu.In(a0), gpu.In(a1), gpu.In(a2), gpu.In(a3), gpu.In(b0), gpu.In(b1), gpu.In(c[0]), gpu.In(c[1]), gpu.In(c[2]), gpu.In(c[3]))
-	} else {
-		gpu.PTX("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};",
-			gpu.Out(&d[0]), gpu.Out(&d[1]), gpu.Out(&d[2]), gpu.Out(&d[3]), gpu.In(a0), gpu.In(a1), gpu.In(a2), gpu.In(a3), gpu.In(b0), gpu.In(b1), gpu.In(c[0]), gpu.In(c[1]), gpu.In(c[2]), gpu.In(c[3]))
-	}
+	gpu.PTX("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};",
+		gpu.Out(&d[0]), gpu.Out(&d[1]), gpu.Out(&d[2]), gpu.Out(&d[3]), gpu.In(a0), gpu.In(a1), gpu.In(a2), gpu.In(a3), gpu.In(b[0]), gpu.In(b[1]), gpu.In(c[0]), gpu.In(c[1]), gpu.In(c[2]), gpu.In(c[3]))
 	*c = d
 }
 
-func isBF16[T Float]() bool {
-	var v T
-	_, ok := any(v).(num.BF16)
-	return ok
-}
-
-func toFloat32[T Float](v T) float32 {
-	switch v := any(v).(type) {
-	case num.F16:
-		return v.Float32()
-	case num.BF16:
-		return v.Float32()
-	}
-	return 0
-}
-
-func fromFloat32[T Float](v float32) T {
-	var x T
-	switch p := any(&x).(type) {
-	case *num.F16:
-		*p = num.ToF16(v)
-	case *num.BF16:
-		*p = num.ToBF16(v)
-	}
-	return x
+// multiplyF16 is like multiplyBF16.
+func multiplyF16(c *[4]float32, a0, a1, a2, a3 uint32, b [2]uint32) {
+	var d [4]float32
+	gpu.PTX("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};",
+		gpu.Out(&d[0]), gpu.Out(&d[1]), gpu.Out(&d[2]), gpu.Out(&d[3]), gpu.In(a0), gpu.In(a1), gpu.In(a2), gpu.In(a3), gpu.In(b[0]), gpu.In(b[1]), gpu.In(c[0]), gpu.In(c[1]), gpu.In(c[2]), gpu.In(c[3]))
+	*c = d
 }

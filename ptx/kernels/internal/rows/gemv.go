@@ -10,20 +10,22 @@ type Scaled struct {
 	On     uint32
 }
 
-// Gemv multiplies a matrix by a vector: see kernels.Gemv and kernels.GemvRMSNorm. A team takes two rows at
-// a time. If they have the same alignment, what it loads of x serves both.
-func Gemv[A, X Float](t gpu.Thread, y, a, x, rows, cols, pitch uint64, half Half, by Scaled) {
+// Gemv multiplies a matrix by a vector: see kernels.Gemv and kernels.GemvRMSNorm. The elements of the matrix have one
+// type, and those of x, y and the weight another. Kernels are compiled for the types, so branches on them take no time:
+// see package variant. A team takes two rows at a time. If they have the same alignment, what it loads of x serves both.
+func Gemv(t gpu.Thread, y, a, x, rows, cols, pitch uint64, matrix, vector Half, by Scaled) {
 	team := &Block{t: t}
-	alike := pitch*uint64(Size[A]())%16 == 0
+	pitch <<= matrix.log()
+	alike := pitch%16 == 0
 	eachRow(t, int((rows+1)/2), int(cols), func(pairOfRows, n int) {
 		r := 2 * pairOfRows
-		row := a + offset[A](r, pitch)
-		next, both := row+offset[A](1, pitch), r+1 < int(rows)
+		row := a + uint64(r)*pitch
+		next, both := row+pitch, r+1 < int(rows)
 		var s pair
 		var squared float32
 		for i := 0; ; i++ {
 			var u, v float32
-			u, v, squared = products[A, X](team, row, next, x, n, both && alike, half, by)
+			u, v, squared = products(t, row, next, x, n, both && alike, matrix, vector, by)
 			if alike {
 				s = pair{u, v}
 				break
@@ -49,10 +51,11 @@ func Gemv[A, X Float](t gpu.Thread, y, a, x, rows, cols, pitch uint64, half Half
 			}
 			factor = gpu.ApproxRsqrt(sums[0]/float32(max(int(cols), 1)) + by.Eps)
 		}
-		if t.ThreadX() == 0 && r < int(rows) {
-			setFloat[X](half, y+offset[X](r, 1), factor*sums[0])
-			if both {
-				setFloat[X](half, y+offset[X](r+1, 1), factor*sums[1])
+		if t.ThreadX() == 0 {
+			//gpu:unroll 1
+			for end := min(r+2, int(rows)); r < end; r++ {
+				vector.set(y+uint64(r)<<vector.log(), factor*sums[0])
+				sums[0] = sums[1]
 			}
 		}
 	})
@@ -60,31 +63,45 @@ func Gemv[A, X Float](t gpu.Thread, y, a, x, rows, cols, pitch uint64, half Half
 
 // products returns the sums of the products of a thread for a row, and for the next one if both is set. It
 // also returns the sum of the squares of its elements of x.
-func products[A, X Float](team *Block, row, next, x uint64, n int, both bool, half Half, by Scaled) (sum, sumOfNext, squared float32) {
-	p := partsOf[A](row, n)
-	rank, size := team.t.ThreadX(), team.t.BlockDimX()
-	for i := rank; i < p.singles; i += size {
+func products(t gpu.Thread, row, next, x uint64, n int, both bool, matrix, vector Half, by Scaled) (sum, sumOfNext, squared float32) {
+	log, vectorLog := matrix.log(), vector.log()
+	perPack := 4 - log // logarithm of the number of elements of a pack
+	head := min(int(-row&15>>log), n)
+	packs := uint64(n-head) >> perPack
+	tail := int(packs << perPack)
+	rank, size := t.ThreadX(), t.BlockDimX()
+	for i := rank; i < n-tail; i += size {
 		asIs()
-		at := p.single(i)
-		f := floatOf[X](half, x+offset[X](at, 1))
+		at := uint64(i)
+		if i >= head {
+			at += uint64(tail)
+		}
+		f := vector.at(x + at<<vectorLog)
 		squared += f * f
 		if by.Weight != 0 {
-			f *= floatOf[X](half, by.Weight+offset[X](at, 1))
+			f *= vector.at(by.Weight + at<<vectorLog)
 		}
-		sum += floatOf[A](half, row+offset[A](at, 1)) * f
+		sum += matrix.at(row+at<<log) * f
 		if both {
-			sumOfNext += floatOf[A](half, next+offset[A](at, 1)) * f
+			sumOfNext += matrix.at(next+at<<log) * f
 		}
 	}
 	if !both {
 		next = row
 	}
 	distance := next - row
-	perTurn, xPerTurn := uint64(size)*16, offset[X](size*perPack[A](), 1)
-	after := p.first + uint64(p.packs)*16
+	wide := matrix == F32   // whether a pack has 4 elements instead of 8
 	weight := by.Weight - x // from elements of x to those of the weight
-	x += offset[X](p.begin+rank*perPack[A](), 1)
-	for at := p.first + uint64(rank)*16; at < after; at += 2 * perTurn {
+	x += uint64(head)<<vectorLog + uint64(rank)*16
+	perTurn := uint64(size) * 16
+	xPerTurn, second := perTurn, uint64(0)
+	if vector == F32 && !wide { // a pack of the matrix needs two packs of x
+		x += uint64(rank) * 16
+		xPerTurn, second = uint64(size)*32, 16
+	}
+	first := row + uint64(head)<<log
+	after := first + packs*16
+	for at := first + uint64(rank)*16; at < after; at += 2 * perTurn {
 		asIs()
 		// Two packs of each row are loaded at once. If they were loaded while others are used, and then copied, the
 		// copy would wait for them.
@@ -95,33 +112,41 @@ func products[A, X Float](team *Block, row, next, x uint64, n int, both bool, ha
 		}
 		v, w := *words(at), *words(at + distance)
 		nextV, nextW := *words(at + step), *words(at + step + distance)
-		xs, nextXs := loadVector[X](x), loadVector[X](x+xStep)
-		var xs2, nextXs2 pack
-		if perPack[A]() != perPack[X]() {
-			xs2, nextXs2 = loadVector[X](x+16), loadVector[X](x+xStep+16)
-		}
+		xs, xs2 := vector.load(x, second, true)
+		nextXs, nextXs2 := vector.load(x+xStep, second, true)
 		for ; ; x += xPerTurn {
 			asIs()
-			f := floats[X](half, &xs)
-			if perPack[A]() != perPack[X]() {
-				g := floats[X](half, &xs2)
-				f = [8]float32{f[0], f[1], f[2], f[3], g[0], g[1], g[2], g[3]}
-			}
+			f := vector.floats(&xs, &xs2)
 			if by.On != 0 {
-				squared += squares[A](&f)
+				s := f[0] * f[0]
+				for i := 1; i < 4; i++ {
+					s += f[i] * f[i]
+				}
+				if !wide {
+					for i := 4; i < 8; i++ {
+						s += f[i] * f[i]
+					}
+				}
+				squared += s
 				if by.Weight != 0 {
-					w := factors[A, X](half, x+weight)
-					for i := range perPack[A]() {
-						f[i] *= w[i]
+					weights, weights2 := vector.load(x+weight, second, false)
+					factors := vector.floats(&weights, &weights2)
+					for i := range f {
+						f[i] *= factors[i]
 					}
 				}
 			}
-			a := floats[A](half, &v)
-			b := floats[A](half, &w)
+			a, b := matrix.floats(&v, &v), matrix.floats(&w, &w)
 			var s, u float32
-			for i := range perPack[A]() {
+			for i := range 4 {
 				s += a[i] * f[i]
 				u += b[i] * f[i]
+			}
+			if !wide {
+				for i := 4; i < 8; i++ {
+					s += a[i] * f[i]
+					u += b[i] * f[i]
+				}
 			}
 			sum += s
 			sumOfNext += u
@@ -135,37 +160,34 @@ func products[A, X Float](team *Block, row, next, x uint64, n int, both bool, ha
 	return sum, sumOfNext, squared
 }
 
-// loadVector is loadAny with a loop for elements of 16 bits whose pack has another alignment. Without the loop, ptxas
-// makes no branch, and later loads wait for this one.
-func loadVector[T Float](at uint64) (w pack) {
-	if Size[T]() == 4 || at&15 == 0 {
-		return loadAny[T](at)
-	}
-	for end := at + 16; at < end; at += 4 {
-		asIs()
-		w = pack{w[1], w[2], w[3], uint32(*value[uint16](at)) | uint32(*value[uint16](at + 2))<<16}
-	}
-	return w
-}
-
-// factors loads the elements of x for a pack of elements of type A.
-func factors[A, X Float](half Half, at uint64) (f [8]float32) {
-	w := loadAny[X](at)
-	f = floats[X](half, &w)
-	if perPack[A]() > perPack[X]() {
-		w := loadAny[X](at + 16)
-		v := floats[X](half, &w)
-		for i := range 4 {
-			f[4+i] = v[i]
+// load returns a pack of elements that may begin at any element, and for float32 also the pack at a distance from it.
+// Other types do not use the second pack, and ptxas removes its load. With ahead, they have a loop for the elements.
+// Without the loop, ptxas makes no branch, and later loads wait for this one.
+func (h Half) load(at, distance uint64, ahead bool) (w, u pack) {
+	switch {
+	case at&15 == 0:
+		return *words(at), *words(at + distance)
+	case h == F32:
+		return singles(at), singles(at + distance)
+	case ahead:
+		for end := at + 16; at < end; at += 4 {
+			asIs()
+			w = pack{w[1], w[2], w[3], uint32(*value[uint16](at)) | uint32(*value[uint16](at + 2))<<16}
+		}
+	default:
+		v := gpu.ViewAt[uint16](at, 8).Slice()
+		for i := range w {
+			w[i] = uint32(v[2*i]) | uint32(v[2*i+1])<<16
 		}
 	}
-	return f
+	return w, pack{}
 }
 
-func squares[T Float](v *[8]float32) float32 {
-	s := v[0] * v[0]
-	for i := 1; i < perPack[T](); i++ {
-		s += v[i] * v[i]
+// singles returns the words at an address that is not a multiple of 16.
+func singles(at uint64) (w pack) {
+	v := gpu.ViewAt[uint32](at, 4).Slice()
+	for i := range w {
+		w[i] = v[i]
 	}
-	return s
+	return w
 }

@@ -47,9 +47,6 @@ func Size[T Element]() int {
 	return 8
 }
 
-// perPack returns the number of elements of a pack.
-func perPack[T Element]() int { return 16 / Size[T]() }
-
 // shift returns the binary logarithm of the size.
 func shift[T Element]() int {
 	switch Size[T]() {
@@ -63,29 +60,6 @@ func shift[T Element]() int {
 
 // pack holds the 16 bytes of a pack.
 type pack [4]uint32
-
-// parts is the division of a row of n elements: some single elements, packs, and more single
-// elements. A team may have a part of the packs.
-type parts struct {
-	row     uint64 // address of the row
-	first   uint64 // address of the team's first pack
-	packs   int    // number of the team's packs
-	begin   int    // index of the first element of the team's packs
-	singles int    // number of the team's single elements
-	head    int    // number of single elements before all packs
-	tail    int    // number of elements of all packs
-	perPack int    // number of elements of a pack
-}
-
-// partsOf divides a row of elements of type T.
-func partsOf[T Element](row uint64, n int) parts {
-	head := min(int(-row&15)/Size[T](), n)
-	packs := (n - head) / perPack[T]()
-	return parts{
-		row: row, first: row + uint64(head*Size[T]()), packs: packs, begin: head,
-		singles: n - packs*perPack[T](), head: head, tail: packs * perPack[T](), perPack: perPack[T](),
-	}
-}
 
 // loadBefore returns the pack at an address, of which elements from the address end on are 0: the
 // allocation may end there. This is for one pack of a matrix, and short rather than fast.
@@ -103,14 +77,6 @@ func loadBefore(at, end uint64) (w pack) {
 	return w
 }
 
-// single returns the index of single element i.
-func (p *parts) single(i int) int {
-	if i >= p.head {
-		i += p.tail
-	}
-	return i
-}
-
 // asIs keeps the compiler from unrolling the loop around it. Loops over single elements seldom have more
 // than one iteration, and loops over packs load ahead themselves.
 func asIs() {
@@ -125,28 +91,12 @@ func words(at uint64) *pack { return (*pack)(gpu.ViewAt[uint32](at, 4).Slice()) 
 // value returns the element at an address.
 func value[T any](at uint64) *T { return gpu.ViewAt[T](at, 1).Ptr(0) }
 
-// floatOf returns the element at an address as a float32.
-func floatOf[T Float](h Half, at uint64) float32 {
-	return floatFrom(h, *value[T](at))
-}
-
-// floatFrom returns an element as a float32.
-func floatFrom[T Float](h Half, v T) float32 {
-	if Size[T]() == 4 {
-		return float32(v)
-	}
-	return halfOf(h, uint16(v))
-}
-
 func halfOf(h Half, bits uint16) float32 {
 	if h == BF16 {
 		return math.Float32frombits(uint32(bits) << 16)
 	}
 	return num.F16FromBits(bits).Float32()
 }
-
-// setFloat rounds v to the type of the elements and stores it at an address.
-func setFloat[T Float](h Half, at uint64, v float32) { *value[T](at) = roundTo[T](h, v) }
 
 // roundTo rounds v to the type of the elements.
 func roundTo[T Float](h Half, v float32) T {
@@ -159,7 +109,7 @@ func roundTo[T Float](h Half, v float32) T {
 	return T(num.ToF16(v).Bits())
 }
 
-// floats returns the elements of a pack, of which there are perPack.
+// floats returns the elements of a pack, of which there are 16/Size[T]().
 func floats[T Float](h Half, w *pack) (v [8]float32) {
 	switch {
 	case Size[T]() == 4:
@@ -178,23 +128,4 @@ func floats[T Float](h Half, w *pack) (v [8]float32) {
 		}
 	}
 	return v
-}
-
-// loadAny returns a pack of elements of type T that may begin at any element.
-func loadAny[T Float](at uint64) (w pack) {
-	if at&15 == 0 {
-		return *words(at)
-	}
-	if Size[T]() == 4 {
-		v := gpu.ViewAt[uint32](at, 4).Slice()
-		for i := range w {
-			w[i] = v[i]
-		}
-		return w
-	}
-	v := gpu.ViewAt[uint16](at, 8).Slice()
-	for i := range w {
-		w[i] = uint32(v[2*i]) | uint32(v[2*i+1])<<16
-	}
-	return w
 }

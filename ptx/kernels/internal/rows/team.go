@@ -108,11 +108,6 @@ func sumsOf(t gpu.Thread, v pair, width uint32) pair {
 	})
 }
 
-// offset returns the number of bytes before a row.
-func offset[T Element](row int, pitch uint64) uint64 {
-	return uint64(row) * pitch * uint64(Size[T]())
-}
-
 // eachRow calls the function do for the rows of the calling thread's team, with the number of
 // columns. The teams of a warp stay together, because they exchange values with shuffles. After the
 // last row, some of them therefore get a row without columns.

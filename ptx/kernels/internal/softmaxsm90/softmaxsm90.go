@@ -8,9 +8,9 @@ import (
 
 //go:generate go run github.com/purecuda/cuda/ptx/cmd/go2ptx -nobounds -module -target sm_90
 
-// Softmax needs few registers, so that many threads are resident.
+// With 56 registers, nothing is spilled, and 1,024 threads of a multiprocessor are resident.
 
-//gpu:kernel maxblock=512 regs=48 name=softmax_sm90
+//gpu:kernel maxblock=512 regs=56 name=softmax_sm90
 func softmax(t gpu.Thread, dst, src, rowCount, cols, dstPitch, srcPitch uint64, scale float32, of rows.Half) {
 	rows.SoftmaxInClusters(t, dst, src, rowCount, cols, dstPitch, srcPitch, scale, of)
 }
