@@ -49,7 +49,11 @@ func reused(again []*driver.Launch) *driver.Launch {
 }
 
 func (m *maker) prepare(cfg *driver.LaunchConfig, args ...arg) (*driver.Launch, error) {
-	code, err := m.source.Module(m.context, m.variant(args))
+	return m.prepareVariant(m.variant(args), cfg, args)
+}
+
+func (m *maker) prepareVariant(key variant.Key, cfg *driver.LaunchConfig, args []arg) (*driver.Launch, error) {
+	code, err := m.source.Module(m.context, key)
 	if err != nil {
 		return nil, err
 	}

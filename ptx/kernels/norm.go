@@ -57,11 +57,7 @@ func LayerNorm[T NetFloat](dst, src Matrix[T], weight, bias driver.MemoryOf[T], 
 
 // normalize creates a norm of a kind.
 func normalize[T NetFloat](d, s box, w, b operand, eps float32, kind rows.Half, again []*driver.Launch) (*driver.Launch, error) {
-	teamed := uint64(mostTeamed)
-	if kind == rows.RMS { // which a team computes with fewer instructions
-		teamed *= 2
-	}
-	r := rowwise{&norm.Code, kernelName{"norm"}, d, s, !w.none || !b.none, teamed, normSm90, reused(again)}
+	r := rowwise{&norm.Code, kernelName{"norm"}, d, s, !w.none || !b.none, normSm90, reused(again), 0}
 	l, err := r.prepare(out(&d.operand), in(&s.operand), optional(&w), optional(&b),
 		u64(uint64(d.rows)), u64(uint64(d.cols)), u64(uint64(d.pitch)), u64(uint64(s.pitch)), f32(eps), constant(uint32(floatKind[T]()|kind)))
 	if err == nil {

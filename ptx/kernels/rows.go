@@ -5,6 +5,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	rowkernels "github.com/purecuda/cuda/ptx/kernels/internal/rows"
+	"github.com/purecuda/cuda/ptx/kernels/internal/variant"
 )
 
 // A team of threads shares one row. These are the limits on the size of a team, and the
@@ -102,9 +103,10 @@ type rowwise struct {
 	kernel   kernelName
 	dst, src box
 	columns  bool   // whether there are operands with one element per column
-	teamed   uint64 // like mostTeamed, for this operation
 	newer    *newer // variants that use clusters
 	again    *driver.Launch
+
+	registers uint8 // of a thread of newer, or 0 for as many as its source says
 }
 
 func (r *rowwise) prepare(args ...arg) (*driver.Launch, error) {
@@ -145,35 +147,39 @@ func (r *rowwise) prepare(args ...arg) (*driver.Launch, error) {
 	if kernel != r.kernel { // on old devices, threads read rows from memory and the cache
 		cfg.SharedMem = uint32(r.slots(d, cols, threads) * uint64(cfg.Block.X*cfg.Block.Y) * packBytes)
 	}
-	return m.prepare(&cfg, args...)
+	return m.prepareVariant(r.variant(&m, args), &cfg, args)
+}
+
+// variant returns the variant of a kernel of newer, or else that of a kernel for old devices.
+func (r *rowwise) variant(m *maker, args []arg) variant.Key {
+	key := m.variant(args)
+	if m.kernel != r.kernel {
+		key.Registers = r.registers
+	}
+	return key
 }
 
 // A bundle is up to 32 short rows that follow each other. One warp computes it, of the bundleWarps in a block: see
 // package rows. Longer rows have few single elements. For fewer rows, more threads are faster.
 const (
-	bundleWarps      = 4
-	mostBundled      = 512 // bytes of a row
-	mostBundledPacks = 128 // bytes of a row of packs of 16 bytes
-	mostTeamed       = 64  // bytes of a row of 1, 2 or 4 such packs for which a team is faster
-	bundledRows      = 256 // minimum for each multiprocessor
+	bundleWarps = 4
+	mostBundled = 512 // bytes of a row
+	bundledRows = 256 // minimum for each multiprocessor
 )
 
-// suitsBundles reports whether rows are short, and have single elements only because they do not begin at
-// multiples of 16 bytes, or have few packs of small elements.
+// suitsBundles reports whether rows are short, and have small elements, or single elements only because they do not begin
+// at multiples of 16 bytes.
 func (r *rowwise) suitsBundles(d *device) bool {
-	row, most := uint64(r.dst.cols)*uint64(r.dst.size), uint64(mostBundled)
-	if row%16 == 0 {
-		most = mostBundledPacks
-		if r.dst.size > 2 || r.dst.addr%16 != 0 || row <= r.teamed && row&(row-1) == 0 {
-			return false
-		}
+	row := uint64(r.dst.cols) * uint64(r.dst.size)
+	if row%packBytes == 0 && (r.dst.size > 2 || r.dst.addr%packBytes != 0) {
+		return false
 	}
-	return row <= most && r.dst.pitch == r.dst.cols && r.src.pitch == r.src.cols &&
+	return row <= mostBundled && r.dst.pitch == r.dst.cols && r.src.pitch == r.src.cols &&
 		(r.dst.addr^r.src.addr)%16 == 0 && uint64(r.dst.rows) >= bundledRows*d.multiprocessors
 }
 
 func (r *rowwise) bundles() driver.LaunchConfig {
-	// Longer rows have two lanes, or few warps would have room.
+	// Longer rows have several lanes, or few warps would have room.
 	row, lanes := uint64(r.dst.cols)*uint64(r.dst.size), 1
 	if row > mostBundled/2 {
 		lanes = 4
@@ -255,7 +261,7 @@ const clusterTurns = 16
 // the device has no room for a cluster.
 func (r *rowwise) prepareClusters(m *maker, d *device, args []arg) (*driver.Launch, error) {
 	cfg, turns := r.cluster(d)
-	l, err := m.prepare(&cfg, args...)
+	l, err := m.prepareVariant(r.variant(m, args), &cfg, args)
 	if err != nil {
 		return nil, err
 	}

@@ -36,7 +36,10 @@ func Softmax[T NetFloat](dst, src Matrix[T], scale float32, again ...*driver.Lau
 	if err := sameRows(d, s); err != nil {
 		return nil, opError("softmax", err)
 	}
-	r := rowwise{&softmax.Code, kernelName{"softmax"}, d, s, false, mostTeamed, softmaxSm90, reused(again)}
+	r := rowwise{&softmax.Code, kernelName{"softmax"}, d, s, false, softmaxSm90, reused(again), 0}
+	if sizeOf[T]() == 4 {
+		r.registers = registersF32
+	}
 	l, err := r.prepare(out(&d.operand), in(&s.operand),
 		u64(uint64(d.rows)), u64(uint64(d.cols)), u64(uint64(d.pitch)), u64(uint64(s.pitch)), f32(scale), constant(uint32(floatKind[T]())))
 	if err != nil {
@@ -44,6 +47,10 @@ func Softmax[T NetFloat](dst, src Matrix[T], scale float32, again ...*driver.Lau
 	}
 	return l, nil
 }
+
+// registersF32 is the number of registers of a thread for elements of type float32. Types of 16 bits need more. With fewer
+// registers, more threads are resident.
+const registersF32 = 48
 
 // sameRows checks the operands of a rowwise operation.
 func sameRows(dst, src box) error {

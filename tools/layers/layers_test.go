@@ -90,6 +90,7 @@ var layers = []layer{
 	{"ptx/kernels/fused", list(ofGraph, "ptx/num", "internal/softfloat", "ptx/gpu", "ptx/gpu/", "ptx/isa", "ptx/build", "ptx/kernels", "ptx/kernels/internal", "ptx/kernels/internal/"), all},
 	{"ptx/kernels/internal", nil, all},
 	{"ptx/kernels/internal/kit", all, all}, // for tests
+	{"internal/clock", all, all},           // for benchmarks
 	{"ptx/kernels/internal/", list(typed, "ptx/num", "internal/softfloat", "ptx/gpu", "ptx/gpu/", "ptx/kernels/internal/"), all},
 	{"ptx/ptx2go", list(leaves, "loader", "ptx", "ptx/internal/launcher", "ptx/nvrtc", "ptx/ptx2go/"), all},
 	{"ptx/ptx2go/", list(leaves, "loader", "ptx", "ptx/internal/launcher", "ptx/nvrtc"), all},

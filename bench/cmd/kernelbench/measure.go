@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/purecuda/cuda/bench/internal/clock"
+	"github.com/purecuda/cuda/internal/clock"
 	"github.com/purecuda/cuda/bench/internal/processor"
 	turn "github.com/purecuda/cuda/bench/internal/turns"
 	"github.com/purecuda/cuda/bench/kernels/cases"

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/internal/clock"
 	"github.com/purecuda/cuda/internal/gputest"
 	"github.com/purecuda/cuda/ptx/kernels"
 	"github.com/purecuda/cuda/ptx/num"
@@ -29,6 +30,11 @@ const (
 // enough is a number of bytes that keeps the device busy.
 const enough = 1 << 30
 
+// pause is how long the device rests before each measurement. At full load, an H200 reaches its power limit after some
+// measurements, and lowers its clock rate. A result would depend on the operations before it. The table has the clock
+// rates after the measurements.
+const pause = 100 * time.Millisecond
+
 // measured is one line of the table: an operation, the bytes it moves, and whether the
 // bar applies.
 type measured struct {
@@ -46,11 +52,12 @@ func TestBandwidthOfElementwiseOperations(t *testing.T) {
 	}
 	gputest.OnGPU(t, func(t *testing.T, c *driver.Context) {
 		k := newKit(t, c)
-		copied := k.bandwidth(k.copyOfDevice())
-		t.Logf("%-28s %8.0f GB/s", "copy of 1 GiB", copied)
+		k.meter()
+		copied, rate := k.bandwidth(k.copyOfDevice())
+		t.Logf("%-32s %8.0f GB/s           %4.0f MHz", "copy of 1 GiB", copied, rate)
 		for _, m := range k.operations() {
-			b := k.bandwidth(m)
-			t.Logf("%-28s %8.0f GB/s  %5.1f %%", m.name, b, 100*b/copied)
+			b, rate := k.bandwidth(m)
+			t.Logf("%-32s %8.0f GB/s  %5.1f %%  %4.0f MHz", m.name, b, 100*b/copied, rate)
 			want := bar
 			if strings.HasPrefix(m.name, "strided copy") {
 				want = barOfStrided
@@ -126,14 +133,30 @@ func (k *kit) operations() []measured {
 	}
 }
 
-func (k *kit) bandwidth(m measured) float64 {
+// bandwidth returns the bandwidth of an operation in GB/s, and the clock rate of the multiprocessors after it in MHz.
+func (k *kit) bandwidth(m measured) (speed, rate float64) {
 	k.Helper()
+	time.Sleep(pause)
 	const runs, each = 7, 4
 	var times []time.Duration
 	for range runs {
 		times = append(times, k.time(m.op, each))
 	}
-	return float64(m.bytes) * each / float64(middle(times).Nanoseconds())
+	rate, err := k.clock.MHz()
+	k.ok(err)
+	return float64(m.bytes) * each / float64(middle(times).Nanoseconds()), rate
+}
+
+// meter is called once for the kit of a benchmark.
+func (k *kit) meter() {
+	m, err := clock.New(k.c)
+	k.ok(err)
+	k.Cleanup(func() {
+		if err := m.Close(); err != nil {
+			k.Error(err)
+		}
+	})
+	k.clock = m
 }
 
 func (k *kit) time(op driver.Op, times int) time.Duration {
@@ -177,13 +200,14 @@ func TestBandwidthOfOperationsOnRows(t *testing.T) {
 	}
 	gputest.OnGPU(t, func(t *testing.T, c *driver.Context) {
 		k := newKit(t, c)
+		k.meter()
 		a, b := alloc[uint8](k, enough+16), alloc[uint8](k, enough)
 		k.varied(a)
 		k.ok(b.Fill(0))
 		op, err := driver.CopyDevice(b, a.View(0, enough))
 		k.ok(err)
-		copied := k.bandwidth(measured{"copy", op, 2 * enough, false})
-		t.Logf("%-32s %8.0f GB/s", "copy of 1 GiB", copied)
+		copied, rate := k.bandwidth(measured{"copy", op, 2 * enough, false})
+		t.Logf("%-32s %8.0f GB/s           %4.0f MHz", "copy of 1 GiB", copied, rate)
 		w := workspace(k)
 		var list []measured
 		list = append(list, rowsOf[float32](k, "f32", a, b, w)...)
@@ -197,9 +221,9 @@ func TestBandwidthOfOperationsOnRows(t *testing.T) {
 		list = append(list, vectors[kernels.BF16, float32](k, "bf16, f32", a, b)...)
 		speeds := make(map[string]float64)
 		for _, m := range list {
-			speed := k.bandwidth(m)
+			speed, rate := k.bandwidth(m)
 			speeds[m.name] = speed
-			t.Logf("%-32s %8.0f GB/s  %5.1f %%", m.name, speed, 100*speed/copied)
+			t.Logf("%-32s %8.0f GB/s  %5.1f %%  %4.0f MHz", m.name, speed, 100*speed/copied, rate)
 			if m.judged && speed < bar*copied {
 				t.Errorf("%s: %.1f %% of the bandwidth of a copy, want %.0f %%", m.name, 100*speed/copied, 100*bar)
 			}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"unsafe"
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
@@ -38,8 +37,8 @@ func onManyShortRows(t *testing.T, test func(k *kit, rows int)) {
 func TestShortRowsOfAnyLength(t *testing.T) {
 	onManyShortRows(t, func(k *kit, rows int) {
 		shortRows[float32](k, rows, []int{1, 5, 31, 33, 63, 65, 127})
-		shortRows[kernels.F16](k, rows, []int{1, 9, 31, 33, 63, 65, 100, 127, 255, 8, 16, 48, 64})
-		shortRows[kernels.BF16](k, rows, []int{6, 63, 100, 255, 32, 56})
+		shortRows[kernels.F16](k, rows, []int{1, 9, 31, 33, 63, 65, 100, 127, 255, 8, 16, 48, 64, 136, 256})
+		shortRows[kernels.BF16](k, rows, []int{6, 63, 100, 255, 32, 56, 192})
 	})
 }
 
@@ -55,10 +54,8 @@ func shortRows[T kernels.NetFloat](k *kit, rows int, lengths []int) {
 			v[i] += float64(i / l.cols % 4)
 		}
 		s, d := sheetOf[T](k, l, v), sheetOf[T](k, l, make([]float64, l.rows*l.cols))
-		row := cols * int(unsafe.Sizeof(*new(T)))
-		bundled := !slices.Contains([]int{16, 32, 64}, row) // teams are faster
 		apart := k.made(kernels.Softmax(d.device, s.device, 0.75))
-		k.short(apart, bundled)
+		k.short(apart, true)
 		k.run(apart, nil)
 		softmaxed(k, s, 0.75, d.read())
 		for _, skip := range []int{-1, i % 4} {
@@ -66,9 +63,9 @@ func shortRows[T kernels.NetFloat](k *kit, rows int, lengths []int) {
 			if skip >= 0 {
 				n.columns(k, skip)
 			}
-			k.short(k.made(kernels.RMSNorm(s.device, s.device, n.weight, eps)), bundled && row != 128)
+			k.short(k.made(kernels.RMSNorm(s.device, s.device, n.weight, eps)), true)
 			n.rms(k)
-			k.short(k.made(kernels.LayerNorm(s.device, s.device, n.weight, n.bias, eps)), bundled)
+			k.short(k.made(kernels.LayerNorm(s.device, s.device, n.weight, n.bias, eps)), true)
 			n.layer(k)
 			k.ok(n.weightMem.Close())
 			k.ok(n.biasMem.Close())
@@ -144,11 +141,11 @@ func changedShortRows[T kernels.NetFloat](k *kit, rows int) {
 
 func TestWhichRowsAreShort(t *testing.T) {
 	onManyShortRows(t, func(k *kit, rows int) {
-		half := alloc[kernels.F16](k, (rows+1)*80)
+		half := alloc[kernels.F16](k, (rows+1)*264)
 		for _, c := range []struct {
 			rows, cols, skip int
 			short            bool
-		}{{rows, 64, 0, true}, {rows, 64, 8, true}, {rows, 64, 1, false}, {rows, 72, 0, false}, {rows - 1, 64, 0, false}} {
+		}{{rows, 64, 0, true}, {rows, 64, 8, true}, {rows, 64, 1, false}, {rows, 256, 0, true}, {rows, 264, 0, false}, {rows - 1, 64, 0, false}} {
 			m := kernels.Matrix[kernels.F16]{Mem: half.View(c.skip, half.Len()), Rows: c.rows, Cols: c.cols, Pitch: c.cols}
 			k.short(k.made(kernels.Softmax(m, m, 1)), c.short)
 		}

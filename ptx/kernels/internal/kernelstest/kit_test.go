@@ -9,14 +9,16 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/internal/clock"
 	"github.com/purecuda/cuda/internal/gputest"
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
 type kit struct {
 	testing.TB
-	c *driver.Context
-	s *driver.Stream
+	c     *driver.Context
+	s     *driver.Stream
+	clock *clock.Meter // of benchmarks: see meter
 }
 
 // each runs a test on the emulator and on the GPU.

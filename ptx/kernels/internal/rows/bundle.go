@@ -33,8 +33,12 @@ type bundled struct {
 }
 
 // BundleSize returns the number of bytes of shared memory for each warp if "lanes" lanes have a row of a number of
-// bytes. The lane with the last row reads up to 28 bytes after it.
-func BundleSize(row, lanes uint64) uint64 { return (gpu.WarpSize/lanes*row + 63) &^ 15 }
+// bytes. The lane with the last row reads up to 28 bytes after it. The size is a multiple of 128, so that packs are
+// exchanged within a bundle.
+func BundleSize(row, lanes uint64) uint64 { return sizeOfBundle(gpu.WarpSize / lanes * row) }
+
+// sizeOfBundle returns the size for the bytes of all rows. They begin at any byte of a pack.
+func sizeOfBundle(all uint64) uint64 { return (all + (16 + 28) + 127) &^ 127 }
 
 // columnsBefore is the number of columns before the first for which shared memory has operands, which are not used.
 const columnsBefore = 4
@@ -53,7 +57,7 @@ func bundles(t gpu.Thread, c columns, dst, src, rows, cols, dstPitch, srcPitch u
 	log := half.log()
 	halved := uint32(t.BlockDimX()) / 2 // the logarithm of the number of lanes for a row
 	lane, warp, warps, each := uint32(t.Lane()), uint64(t.Warp()), uint64(t.BlockDimY())<<halved/gpu.WarpSize, uint64(gpu.WarpSize)>>halved
-	size := (each*cols<<log + 63) &^ 15 // see BundleSize
+	size := sizeOfBundle(each * cols << log)
 	needed := warps * size
 	if c.present() {
 		needed += OperandsSize(cols)

@@ -28,6 +28,7 @@ type Code struct {
 // Key is a variant: a kernel and its constants. A name is in parts because joining them would allocate.
 type Key struct {
 	Kernel    [5]string
+	Registers uint8 // of a thread, instead of the limit in the PTX; 0 for that limit
 	Constants [MostConstants]Constant
 }
 
@@ -103,10 +104,21 @@ func Text(ptx []byte, key Key) ([]byte, error) {
 			return nil, fmt.Errorf("kernel %s, argument %d: %w", name, c.Number-1, err)
 		}
 	}
+	if key.Registers != 0 {
+		before, after, found := bytes.Cut(kernel, []byte(limit))
+		if !found {
+			return nil, fmt.Errorf("kernel %s has no limit of registers", name)
+		}
+		after = after[bytes.IndexByte(after, '\n'):]
+		kernel = slices.Concat(before, fmt.Appendf(nil, "%s%d", limit, key.Registers), after)
+	}
 	return append(rest, kernel...), nil
 }
 
-const entry = ".visible .entry "
+const (
+	entry = ".visible .entry "
+	limit = "\n.maxnreg "
+)
 
 // replaced returns a kernel that has a constant instead of the load of an argument.
 func replaced(kernel []byte, c Constant) ([]byte, error) {

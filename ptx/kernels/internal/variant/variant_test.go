@@ -97,6 +97,7 @@ const text = `.version 6.0
 	.param .u32 a,
 	.param .u64 b
 )
+.maxnreg 40
 {
 	.reg .b32 %r<3>;
 	ld.param.b32 %r1, [a];
@@ -168,6 +169,22 @@ func TestText(t *testing.T) {
 		if _, err := variant.Text([]byte(text), c.key); err == nil || err.Error() != c.want {
 			t.Errorf("got %v, want %s", err, c.want)
 		}
+	}
+}
+
+func TestRegisters(t *testing.T) {
+	k := key("first")
+	k.Registers = 56
+	got, err := variant.Text([]byte(text), k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := ")\n.maxnreg 56\n{\n"; !strings.Contains(string(got), want) || strings.Contains(string(got), "40") {
+		t.Errorf("%q is missing in\n%s", want, got)
+	}
+	k.Kernel[0] = "second"
+	if _, err := variant.Text([]byte(text), k); err == nil || err.Error() != "kernel second has no limit of registers" {
+		t.Errorf("got %v", err)
 	}
 }
 
