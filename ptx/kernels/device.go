@@ -63,7 +63,7 @@ type newer struct {
 }
 
 // softmaxSm90 and normSm90 use clusters of blocks for rows that are too long for a single
-// block. extremeSm80 compares two elements of 16 bits at a time. Only code that creates operations of their kernels may refer to them. The linker keeps the
+// block. extremeSm80 compares floats with fewer instructions. Only code that creates operations of their kernels may refer to them. The linker keeps the
 // file in every program that contains such a reference.
 var (
 	softmaxSm90 = &newer{&softmaxsm90.Code, 9, 0, "_sm90", []string{"softmax"}}

@@ -143,9 +143,9 @@ func orderedName[T Ordered](op string) kernelName {
 	return kernelName{op, "b32"}
 }
 
-// newerExtreme returns the variant of the kernel for elements of 16 bits. There is none for others.
+// newerExtreme returns the kernel for floats of 16 and 32 bits on newer devices. There is none for others.
 func newerExtreme[T Ordered]() *newer {
-	if sizeOf[T]() == 2 {
+	if isFloat[T]() && sizeOf[T]() <= 4 {
 		return extremeSm80
 	}
 	return nil

@@ -1,5 +1,5 @@
-// Package extremesm80 contains the kernel of kernels.MaxRows, kernels.MinRows and kernels.ArgmaxRows for elements of 16
-// bits, for sm_80 and later.
+// Package extremesm80 contains the kernel of kernels.MaxRows, kernels.MinRows and kernels.ArgmaxRows for floats of 16 and
+// 32 bits, for sm_80 and later.
 package extremesm80
 
 import (
@@ -13,6 +13,5 @@ import (
 //
 //gpu:kernel maxblock=512 minblocks=2 regs=48 name=extreme_b32_sm80
 func extreme(t gpu.Thread, dst, src, rowCount, cols, pitch uint64, parts uint32, work uint64, half, of uint32) {
-	of |= rows.OfHalves
 	rows.Extremes[int32](t, rows.Reduction{Dst: dst, Src: src, Rows: rowCount, Cols: cols, Pitch: pitch, Parts: parts, Work: work}, rows.Half(half), of, true)
 }

@@ -34,8 +34,10 @@ func TestOperationsOnRowsOnDevicesOfEachText(t *testing.T) {
 		norms[kernels.BF16](k)
 		w := workspace(k)
 		extremes[kernels.F16](k, w)
+		extremes[float32](k, w)
 		specials[kernels.F16](k, w)
 		specials[kernels.BF16](k, w)
+		specials[float32](k, w)
 		manyNaNs(k, w, nansF16)
 		manyNaNs(k, w, nansBF16)
 	})
@@ -48,6 +50,17 @@ func TestNewDevicesHaveATextOfTheirOwn(t *testing.T) {
 			k.made(kernels.Softmax(m, m, 1)), k.made(kernels.RMSNorm(m, m, nil, eps)), k.made(kernels.LayerNorm(m, m, nil, nil, eps)),
 		} {
 			if got, want := strings.HasSuffix(op.Kernel().Name(), "_sm90"), capability[0] >= 9; got != want {
+				k.Errorf("%v: %v", capability, op.Kernel().Name())
+			}
+		}
+		places, work := alloc[int64](k, 4), workspace(k)
+		for op, has := range map[*driver.Launch]bool{
+			k.made(kernels.MaxRows(alloc[kernels.BF16](k, 4), m, work)):                                         true,
+			k.made(kernels.ArgmaxRows(places, kernels.MatrixOf(alloc[float32](k, 64), 4, 16), work)):            true,
+			k.made(kernels.ArgmaxRows(places, kernels.MatrixOf(alloc[int32](k, 64), 4, 16), work)):              false,
+			k.made(kernels.MinRows(alloc[float64](k, 4), kernels.MatrixOf(alloc[float64](k, 64), 4, 16), work)): false,
+		} {
+			if got, want := strings.HasSuffix(op.Kernel().Name(), "_sm80"), has && capability[0] >= 8; got != want {
 				k.Errorf("%v: %v", capability, op.Kernel().Name())
 			}
 		}

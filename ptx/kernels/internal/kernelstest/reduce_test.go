@@ -203,6 +203,10 @@ func specials[T kernels.Ordered](k *kit, w *kernels.Workspace) {
 				v[i] = 5
 			case r == 8 && i%l.cols == cols:
 				v[i] = -nan
+			case r == 9: // the two zeros are equal
+				v[i] = math.Copysign(0, float64(i%l.cols-cols/2))
+			case r == 10:
+				v[i] = math.Copysign(0, float64(cols/2-i%l.cols))
 			}
 		}
 		s := sheetOf[T](k, l, v)

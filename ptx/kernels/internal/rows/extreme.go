@@ -36,8 +36,12 @@ const (
 // The smallest element is found as the largest of elements with the opposite sign. The opposite of an
 // integer has all bits inverted.
 //
-// With pairs, elements have 16 bits, and are compared with the instructions for two of them, which require sm_80.
-func Extremes[K key](t gpu.Thread, r Reduction, half Half, of uint32, pairs bool) {
+// With newer, elements are floats of 16 or 32 bits, and are compared with instructions that require sm_80. These find NaNs,
+// and compare two elements of 16 bits.
+func Extremes[K key](t gpu.Thread, r Reduction, half Half, of uint32, newer bool) {
+	if newer {
+		of |= OfFloats
+	}
 	wide := sizeOfKey[K]() == 8
 	log := uint32(2)
 	switch {
@@ -59,7 +63,7 @@ func Extremes[K key](t gpu.Thread, r Reduction, half Half, of uint32, pairs bool
 				found.at = p.at
 			}
 			p.visit(s, func(w *[4]pack, at uint64, distances *[4]uint32, _ uint32) {
-				keys := largest[K](w, len(w), half, of, flip, pairs)
+				keys := largest[K](w, len(w), half, of, flip, newer)
 				most, distance := keys[0], uint32(0)
 				for k := 1; k < len(w); k++ {
 					if keys[k] > most {
@@ -73,7 +77,7 @@ func Extremes[K key](t gpu.Thread, r Reduction, half Half, of uint32, pairs bool
 				found.key = max(found.key, most)
 			})
 			if p.edge != 0 {
-				found = better(found, place[K]{largest[K](&[4]pack{p.own(least ^ flip)}, 1, half, of, flip, pairs)[0], p.edge})
+				found = better(found, place[K]{largest[K](&[4]pack{p.own(least ^ flip)}, 1, half, of, flip, newer)[0], p.edge})
 			}
 			return found
 		},
@@ -265,14 +269,14 @@ func sizeOfKey[K key]() int {
 }
 
 // largest returns the keys of the largest elements of n packs.
-func largest[K key](w *[4]pack, n int, half Half, of uint32, flip uint64, pairs bool) (keys [4]K) {
+func largest[K key](w *[4]pack, n int, half Half, of uint32, flip uint64, newer bool) (keys [4]K) {
 	var x [4]pack
 	for k := range n {
 		x[k] = flipped(w[k], flip)
 	}
 	// Each type has its own code for all packs.
 	switch {
-	case pairs && half == BF16:
+	case newer && of&OfHalves != 0 && half == BF16:
 		var zeros, ones uint32
 		gpu.PurePTX("mov.b32 %0, 0;", gpu.Out(&zeros))
 		gpu.PurePTX("mov.b32 %0, 0x3f803f80;", gpu.Out(&ones))
@@ -285,7 +289,7 @@ func largest[K key](w *[4]pack, n int, half Half, of uint32, flip uint64, pairs 
 				return c
 			}))
 		}
-	case pairs:
+	case newer && of&OfHalves != 0:
 		var zeros uint32
 		gpu.PurePTX("mov.b32 %0, 0;", gpu.Out(&zeros))
 		for k := range n {
@@ -296,6 +300,11 @@ func largest[K key](w *[4]pack, n int, half Half, of uint32, flip uint64, pairs 
 				gpu.PurePTX("add.rn.f16x2 %0, %1, %2;", gpu.Out(&c), gpu.In(a), gpu.In(zeros))
 				return c
 			}))
+		}
+	case newer:
+		for k := range n {
+			v := floats[float32](BF16, &x[k])
+			keys[k] = K(keyOf(largerOrNaN(largerOrNaN(v[0], v[1]), largerOrNaN(v[2], v[3])), false))
 		}
 	case sizeOfKey[K]() == 8 && of&OfFloats != 0:
 		for k := range n {
@@ -338,6 +347,12 @@ func keyOfPairs(w *pack, larger func(a, b uint32) uint32, plus0 func(a uint32) u
 	m := larger(larger(w[0], w[1]), larger(w[2], w[3]))
 	m = plus0(larger(m, gpu.BytePermute(m, 0, 0x1032)))
 	return int32(m ^ uint32(int32(m)>>31)&math.MaxInt32)
+}
+
+// largerOrNaN returns the larger number. If one is a NaN, it returns the NaN with the largest key.
+func largerOrNaN(a, b float32) (c float32) {
+	gpu.PurePTX("max.NaN.f32 %0, %1, %2;", gpu.Out(&c), gpu.In(a), gpu.In(b))
+	return c
 }
 
 // mostOf8 returns the largest of n numbers that is not a NaN.
