@@ -166,6 +166,10 @@ func (s *quantizedProduct) prepare(kind elements.Kind, again *driver.Launch) (*d
 			cfg = driver.LaunchConfig{Grid: driver.D1(blocks), Block: driver.D1(warps * warp), SharedMem: uint32(warps * quantizedsm80.Shared)}
 		}
 	}
+	normed, element := constant(s.normed), constant(uint32(kind))
+	if s.bits == 8 { // the driver's compiler orders the loads better if it does not know what follows them
+		normed.constant, element.constant = false, false
+	}
 	return m.prepare(&cfg, out(&s.y), in(&s.a), in(&s.scales), in(&s.x), u32(uint32(s.rows)), u32(uint32(cols)), u32(uint32(max(s.group/quantized.Chunk, 1))), u32(uint32(log)),
-		optional(&s.weight), f32(s.eps), constant(s.normed), constant(uint32(kind)))
+		optional(&s.weight), f32(s.eps), normed, element)
 }
