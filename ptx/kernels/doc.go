@@ -51,8 +51,9 @@
 // # Lifetimes
 //
 // A context loads the code of a kernel when it creates the first operation that uses it,
-// even during a capture. Closing the context unloads the code. Operations need not be
-// closed.
+// even during a capture. The driver compiles the code for the element types of the operation and for
+// what it computes, and keeps the result for later processes. Closing the context unloads the code.
+// Operations need not be closed.
 //
 // # Reusing an operation
 //

@@ -285,5 +285,6 @@ func declared(m driver.Memory, mode driver.AccessMode) driver.Declared {
 }
 
 // Texts returns the PTX files of all kernels, for programs that load them differently. The files of
-// each family are in a folder. A program that calls it contains all of the files.
+// each family are in a folder. A kernel in a file serves several types, which its arguments select, and is therefore
+// slower than that of an operation. A program that calls Texts contains all of the files.
 func Texts() fs.FS { return internal.Texts }

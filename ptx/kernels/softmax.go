@@ -63,15 +63,6 @@ func sameRows(dst, src box) error {
 	return boxInPlace(dst, src)
 }
 
-// floatName is like typeName, but the types of 16 bits share their kernels. The last argument names
-// the type: see halfOf.
-func floatName[T Element]() string {
-	if sizeOf[T]() == 2 {
-		return "half"
-	}
-	return typeName[T]()
-}
-
 // halfOf returns the argument that names the type of 16-bit elements, which other kernels ignore.
 func halfOf[T Element]() arg {
 	return constant(uint32(floatKind[T]() &^ rows.F32))

@@ -8,11 +8,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/purecuda/cuda/internal/clock"
 	"github.com/purecuda/cuda/bench/internal/processor"
 	turn "github.com/purecuda/cuda/bench/internal/turns"
 	"github.com/purecuda/cuda/bench/kernels/cases"
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/internal/clock"
 )
 
 // Indices of the modules: Go without and with bounds checks, and CUDA C++.

@@ -25,11 +25,11 @@ type Element interface {
 // Float lists the element types of rows that are computed in float32.
 type Float interface{ uint16 | float32 }
 
-// Half is the last argument of kernels. It names the type of elements of 16 bits, which share their
-// kernels. Other kernels ignore it.
+// Half is a type of floats that are computed in float32. Kernels get it as an argument, which is a constant when the driver
+// compiles them: see package variant. Branches on it therefore take no time.
 type Half uint32
 
-// The types of 16 bits.
+// The types of 16 bits. F32 follows.
 const (
 	F16 Half = iota
 	BF16
