@@ -328,22 +328,17 @@ func (r *bundled) put(word uint32, left int32, v *eight) {
 	}
 }
 
-// sample returns the mean of elements in the middle of the row. In a short row, it returns the first element.
+// sample returns the mean of 8 elements in the middle of the row. In a short row, it returns the first element.
 func (r *bundled) sample() float32 {
 	n := r.length - r.odd
-	if n <= 0 {
+	switch {
+	case n <= 0:
 		return 0
+	case n < 16:
+		return r.shared(r.word<<(2-r.half.log()) + uint32(r.odd))
 	}
-	var sum float32
-	//gpu:unroll 1
-	for i := range 4 {
-		place := r.word<<(2-r.half.log()) + uint32(r.odd)
-		if n >= 16 {
-			place += uint32(n/2 + int32(i))
-		}
-		sum += r.shared(place)
-	}
-	return sum / 4
+	v := r.fetch(r.word + uint32(n)/16*4*r.half.log()) // a whole number of packs
+	return (v[0] + v[4] + (v[2] + v[6]) + (v[1] + v[5] + (v[3] + v[7]))) / 8
 }
 
 // shared returns the element at a place in shared memory, which counts elements.

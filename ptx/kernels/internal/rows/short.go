@@ -143,7 +143,7 @@ func SoftmaxOfBundles(t gpu.Thread, dst, src, rows, cols, dstPitch, srcPitch uin
 func shortSoftmax(t gpu.Thread, r *bundled, scale float32, half Half) {
 	natural := scale
 	scale *= 1 / math.Ln2
-	a := atLowest()
+	var a powerSum
 	var factor, lack float32
 	r.run(func() {}, func(v *eight, m mask) {
 		a.add(func() eight {

@@ -26,39 +26,35 @@ func SoftmaxInClusters(t gpu.Thread, dst, src, rows, cols, dstPitch, srcPitch ui
 // A powerSum is a sum of powers of 2, each divided by the power of an anchor.
 type powerSum struct {
 	anchor, sum float32
-	limit       float32 // of the differences of exponents to the anchor
+	begun       bool // whether there is an element, to which the anchor has moved
 }
 
-// atLowest returns a sum without an element, whose first one moves the anchor.
-func atLowest() powerSum { return powerSum{limit: -math32.Inf(1)} }
-
 // add adds the powers of differences of exponents to the anchor, which are computed again after each move of the anchor. If
-// the sum of the powers is small, no difference is above the limit. This takes fewer instructions than the largest
-// difference. Until there is an element, the limit is below any difference.
+// the sum of the powers is small, no difference is above slack. This takes fewer instructions than the largest difference.
 func (a *powerSum) add(differences func() eight, sum, most func(d *eight) float32) {
 	for {
 		asIs()
 		d := differences()
-		part := sum(&d)
-		if a.limit == slack && part <= 1<<slack {
-			a.sum += part
-			return
+		part := float32(0)
+		if a.begun {
+			if part = sum(&d); part <= 1<<slack {
+				a.sum += part
+				return
+			}
 		}
 		m := most(&d)
-		if !(m > a.limit) {
+		next := a.anchor + m
+		if a.begun && (!(m > slack) || next == a.anchor) {
 			a.sum += part
 			return
 		}
-		a.limit = slack
-		next := a.anchor + m
-		if next == a.anchor {
-			a.sum += part
+		if m == -math32.Inf(1) { // there is still no element
 			return
 		}
 		if a.sum != 0 {
 			a.sum *= gpu.ApproxExp2FTZ(a.anchor - next)
 		}
-		a.anchor = next
+		a.anchor, a.begun = next, true
 	}
 }
 
@@ -81,7 +77,7 @@ func sumOfPowers(d *eight, wide bool) float32 {
 func softmax[R line](t gpu.Thread, r R, scale float32, half Half) {
 	natural := scale
 	scale *= 1 / math.Ln2
-	a := atLowest()
+	var a powerSum
 	r.forth(func() {}, func(x float32) {
 		a.add(func() eight { return eight{difference(x, scale, a.anchor)} },
 			func(d *eight) float32 { return gpu.ApproxExp2FTZ(d[0]) }, func(d *eight) float32 { return d[0] })
