@@ -52,9 +52,9 @@ func (d *device) is(dev driver.Device) bool {
 	return d.ordinal == dev.Ordinal() && dev.Driver() != nil && d.driver.Value() == dev.Driver()
 }
 
-// newer describes a file with variants of kernels for devices of a minimum compute capability. The
-// variants use instructions that older devices lack. They have the same arguments and results, and
-// a suffix in their names.
+// newer describes a file with kernels for devices of a minimum compute capability. These kernels use
+// instructions that older devices lack. They have the same arguments and results as the kernels for
+// older devices, and a suffix in their names.
 type newer struct {
 	source       source
 	major, minor int
@@ -63,7 +63,9 @@ type newer struct {
 }
 
 // softmaxSm90 and normSm90 use clusters of blocks for rows that are too long for a single
-// block. extremeSm80 compares floats with fewer instructions. Only code that creates operations of their kernels may refer to them. The linker keeps the
+// block. extremeSm80 compares floats with fewer instructions.
+//
+// Only code that creates operations of their kernels may refer to them. The linker keeps the
 // file in every program that contains such a reference.
 var (
 	softmaxSm90 = &newer{&softmaxsm90.Code, 9, 0, "_sm90", []string{"softmax"}}

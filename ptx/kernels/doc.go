@@ -52,14 +52,14 @@
 //
 // A context loads the code of a kernel when it creates the first operation that uses it,
 // even during a capture. The driver compiles the code for the element types of the operation and for
-// what it computes, and keeps the result for later processes. Closing the context unloads the code.
+// what it computes, if these share PTX, and keeps the result for later processes. Closing the context unloads the code.
 // Operations need not be closed.
 //
 // # Reusing an operation
 //
 // Each function accepts, as its last argument, an operation that is no longer needed. If that
-// operation launches the same kernel in the same context, and the same operands are nil, the function
-// sets its operands, numbers and grid, and returns it. Otherwise, or if the argument is nil, the function creates a new
+// operation launches the same kernel in the same context, compiled for the same types and the same computation, and the
+// same operands are nil, the function sets its operands, numbers and grid, and returns it. Otherwise, or if the argument is nil, the function creates a new
 // operation. A loop therefore needs one variable, and allocates nothing after its first iteration:
 //
 //	var op *driver.Launch
@@ -84,7 +84,8 @@
 // # Kernels
 //
 // The kernels are written in Go. Their source is in the packages below internal.
-// [driver.Launch.Kernel] returns the kernel of an operation, for a launch with a
-// configuration of your own, and [driver.Launch.SetConfig] changes the configuration of
-// an operation. [Texts] returns the PTX files.
+// [driver.Launch.Kernel] returns the kernel of an operation, for a launch with a configuration of your
+// own. The kernel ignores arguments for which its code was compiled: each function documents them as
+// arguments that must not be changed. [driver.Launch.SetConfig] changes the configuration of an
+// operation. [Texts] returns the PTX files.
 package kernels

@@ -58,8 +58,8 @@ func (m *maker) prepareVariant(key variant.Key, cfg *driver.LaunchConfig, args [
 		return nil, err
 	}
 	if l := m.again; l != nil && l.Context() == m.context && m.kernel.is(l.Kernel().Name()) && sameNulls(l, args) {
-		// Compare the kernels too, because a program may have its own kernel with that
-		// name.
+		// Compare the kernels too. Variants have the same name, and a program may have its own
+		// kernel with that name.
 		if k, err := code.Kernel(l.Kernel().Name()); err == nil && k == l.Kernel() {
 			return l, change(l, cfg, args)
 		}
@@ -285,6 +285,6 @@ func declared(m driver.Memory, mode driver.AccessMode) driver.Declared {
 }
 
 // Texts returns the PTX files of all kernels, for programs that load them differently. The files of
-// each family are in a folder. A kernel in a file serves several types, which its arguments select, and is therefore
-// slower than that of an operation. A program that calls Texts contains all of the files.
+// each family are in a folder. Many kernels in the files serve several types, which their arguments select, and are therefore
+// slower than those of operations. A program that calls Texts contains all of the files.
 func Texts() fs.FS { return internal.Texts }

@@ -35,8 +35,8 @@ var sums = []string{
 // smaller.
 //
 // work may be nil: see [Workspace]. Arguments: 0 dst, 1 src, 2 rows (uint64, 1 here), 3 columns
-// (uint64), 4 pitch (uint64), 5 parts (uint32) and 6 the workspace. Do not change arguments 5 and
-// 6. The number of rows (argument 2) may be reduced.
+// (uint64), 4 pitch (uint64), 5 parts (uint32), 6 the workspace, and one or two more. Do not change arguments from
+// 5 on. The number of rows (argument 2) may be reduced.
 func Sum[S Accumulator, T Element](dst driver.MemoryOf[S], src driver.MemoryOf[T], work *Workspace, again ...*driver.Launch) (*driver.Launch, error) {
 	return SumRows(dst, oneRow(src), work, again...)
 }

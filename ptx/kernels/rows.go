@@ -103,7 +103,7 @@ type rowwise struct {
 	kernel   kernelName
 	dst, src box
 	columns  bool   // whether there are operands with one element per column
-	newer    *newer // variants that use clusters
+	newer    *newer // kernels that use clusters
 	again    *driver.Launch
 
 	registers uint8 // of a thread of newer, or 0 for as many as its source says
@@ -150,7 +150,7 @@ func (r *rowwise) prepare(args ...arg) (*driver.Launch, error) {
 	return m.prepareVariant(r.variant(&m, args), &cfg, args)
 }
 
-// variant returns the variant of a kernel of newer, or else that of a kernel for old devices.
+// variant returns the variant of a kernel. A kernel of newer has r.registers.
 func (r *rowwise) variant(m *maker, args []arg) variant.Key {
 	key := m.variant(args)
 	if m.kernel != r.kernel {
@@ -167,8 +167,8 @@ const (
 	bundledRows = 256 // minimum for each multiprocessor
 )
 
-// suitsBundles reports whether rows are short, and have small elements, or single elements only because they do not begin
-// at multiples of 16 bytes.
+// suitsBundles reports whether there are many short rows without gaps. Rows that consist of packs suit bundles only if their
+// elements have at most 2 bytes, and other rows always do.
 func (r *rowwise) suitsBundles(d *device) bool {
 	row := uint64(r.dst.cols) * uint64(r.dst.size)
 	if row%packBytes == 0 && (r.dst.size > 2 || r.dst.addr%packBytes != 0) {

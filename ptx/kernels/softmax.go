@@ -48,8 +48,8 @@ func Softmax[T NetFloat](dst, src Matrix[T], scale float32, again ...*driver.Lau
 	return l, nil
 }
 
-// registersF32 is the number of registers of a thread for elements of type float32. Types of 16 bits need more. With fewer
-// registers, more threads are resident.
+// registersF32 is the number of registers of a thread of the kernel of sm_90 for elements of type float32. Types of 16 bits
+// need more: see package softmaxsm90. With fewer registers, more threads are resident.
 const registersF32 = 48
 
 // sameRows checks the operands of a rowwise operation.

@@ -137,6 +137,43 @@ func TestOperationsOfOtherKernelsAreLeftAlone(t *testing.T) {
 	})
 }
 
+// Operations whose kernels are compiled for different types, functions or divisions of rows have different kernels, which
+// can have the same name. One cannot be made of the other.
+func TestOperationsOfOtherVariantsAreLeftAlone(t *testing.T) {
+	each(t, func(k *kit) {
+		x, y := alloc[float32](k, 1<<16), alloc[float32](k, 1<<16)
+		half, brain := alloc[kernels.F16](k, 64), alloc[kernels.BF16](k, 64)
+		halves, brains, w := kernels.MatrixOf(half, 4, 16), kernels.MatrixOf(brain, 4, 16), workspace(k)
+		long := kernels.MatrixOf(x, 1, 1<<16)
+		for _, c := range []struct {
+			name string
+			op   *driver.Launch
+			with func(op *driver.Launch) (*driver.Launch, error)
+		}{
+			{"another function", k.made(kernels.Add(x, x, y)), func(op *driver.Launch) (*driver.Launch, error) { return kernels.Sub(x, x, y, op) }},
+			{"another function of 16 bits", k.made(kernels.Exp(half, half)), func(op *driver.Launch) (*driver.Launch, error) { return kernels.Log(half, half, op) }},
+			{"another type", k.made(kernels.Softmax(halves, halves, 1)), func(op *driver.Launch) (*driver.Launch, error) { return kernels.Softmax(brains, brains, 1, op) }},
+			{"another norm", k.made(kernels.RMSNorm(halves, halves, nil, eps)), func(op *driver.Launch) (*driver.Launch, error) {
+				return kernels.LayerNorm(halves, halves, nil, nil, eps, op)
+			}},
+			{"several parts", k.made(kernels.SumRows(y.View(0, 4), kernels.MatrixOf(x, 4, 16), w)), func(op *driver.Launch) (*driver.Launch, error) {
+				return kernels.SumRows(y.View(0, 1), long, w, op)
+			}},
+		} {
+			other, err := c.with(c.op)
+			k.ok(err)
+			if other == c.op || other.Kernel() == c.op.Kernel() || other.Kernel().Name() != c.op.Kernel().Name() {
+				k.Errorf("%s: %v and %v", c.name, c.op, other)
+			}
+			again, err := c.with(other)
+			k.ok(err)
+			if again != other {
+				k.Errorf("%s: an operation of the same variant was not reused", c.name)
+			}
+		}
+	})
+}
+
 // A scope must record the state of a reused operation at each call.
 func TestAScopeRecordsAnOperationMadeAgain(t *testing.T) {
 	each(t, func(k *kit) {

@@ -91,14 +91,15 @@ func (k *kit) short(op *driver.Launch, want bool) {
 // so must a smaller grid.
 func TestShortRowsWithChangedArguments(t *testing.T) {
 	onManyShortRows(t, func(k *kit, rows int) {
-		changedShortRows[float32](k, rows)
-		changedShortRows[kernels.F16](k, rows)
+		changedShortRows[float32](k, rows, 37)
+		for _, cols := range []int{37, 64, 255, 256} { // rows of packs, and rows with several lanes
+			changedShortRows[kernels.F16](k, rows, cols)
+		}
 	})
 }
 
-func changedShortRows[T kernels.NetFloat](k *kit, rows int) {
+func changedShortRows[T kernels.NetFloat](k *kit, rows, cols int) {
 	k.Helper()
-	const cols = 37
 	l := layout{rows: rows, cols: cols}
 	s, d := sheetOf[T](k, l, random(rows*cols, 42)), sheetOf[T](k, l, make([]float64, rows*cols))
 	op := k.made(kernels.Softmax(d.device, s.device, 0.5))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/ptx/kernels"
+	"github.com/purecuda/cuda/ptx/num"
 )
 
 const eps = 1e-5
@@ -186,6 +187,30 @@ func TestLayerNormOfInfinities(t *testing.T) {
 			s.close()
 		}
 	})
+}
+
+// An RMS norm keeps the sign of 0, with and without a weight.
+func TestRMSNormOfZeros(t *testing.T) {
+	test := func(k *kit, rows int) {
+		for _, cols := range []int{63, 64} {
+			v := make([]kernels.F16, rows*cols)
+			for i := range v {
+				v[i] = num.F16FromBits(uint16(i%3&1) << 15)
+			}
+			src, dst, ones := device(k, 0, v), alloc[kernels.F16](k, rows*cols), alloc[kernels.F16](k, cols)
+			k.ok(ones.Fill(num.ToF16(1)))
+			for _, weight := range []driver.MemoryOf[kernels.F16]{nil, ones} {
+				k.run(kernels.RMSNorm(kernels.MatrixOf(dst, rows, cols), kernels.MatrixOf(src, rows, cols), weight, eps))
+				for i, got := range host(k, dst) {
+					if got.Bits() != v[i].Bits() {
+						k.Fatalf("%d columns, weight %v: element %d has the bits %#x, want %#x", cols, weight != nil, i, got.Bits(), v[i].Bits())
+					}
+				}
+			}
+		}
+	}
+	each(t, func(k *kit) { test(k, 3) })
+	onManyShortRows(t, test)
 }
 
 func TestNormsThatCannotBeAreRefused(t *testing.T) {

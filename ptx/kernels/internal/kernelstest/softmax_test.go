@@ -82,20 +82,28 @@ func softmax(row []float64, scale float64) (out, args []float64) {
 func TestSoftmaxOfSpecialNumbers(t *testing.T) {
 	each(t, func(k *kit) {
 		for _, scale := range []float64{0.75, -0.75, 0} {
-			softmaxSpecials[float32](k, scale, 1e30, 3e38)
+			softmaxSpecials[float32](k, longAndShort, scale, 1e30, 3e38)
 		}
-		softmaxSpecials[kernels.F16](k, 0.75, 3e4, 65504)
-		softmaxSpecials[kernels.BF16](k, -0.75, 1e30, 3e38)
+		softmaxSpecials[kernels.F16](k, longAndShort, 0.75, 3e4, 65504)
+		softmaxSpecials[kernels.BF16](k, longAndShort, -0.75, 1e30, 3e38)
+	})
+	onManyShortRows(t, func(k *kit, rows int) {
+		short := []layout{{rows, 64, 0, 0}, {rows, 63, 1, 0}, {rows, 255, 0, 0}, {rows, 16, 0, 0}}
+		softmaxSpecials[float32](k, short[1:2], 0.75, 1e30, 3e38)
+		softmaxSpecials[kernels.F16](k, short, 0.75, 3e4, 65504)
+		softmaxSpecials[kernels.BF16](k, short, -0.75, 1e30, 3e38)
 	})
 }
 
-func softmaxSpecials[T kernels.NetFloat](k *kit, scale, large, largest float64) {
+var longAndShort = []layout{{9, 64, 0, 0}, {9, 63, 1, 0}, {9, 17408, 0, 0}, {9, 17, 0, 3}, {9, 16, 0, 0}, {9, 33600, 0, 0}, {9, 40000, 1, 0}}
+
+func softmaxSpecials[T kernels.NetFloat](k *kit, layouts []layout, scale, large, largest float64) {
 	k.Helper()
 	nan, inf := math.NaN(), math.Inf(1)
 	if scale < 0 {
 		inf = -inf
 	}
-	for _, l := range []layout{{7, 64, 0, 0}, {7, 63, 1, 0}, {7, 17408, 0, 0}, {7, 17, 0, 3}, {7, 33600, 0, 0}, {7, 40000, 1, 0}} {
+	for _, l := range layouts {
 		v := random(l.rows*l.cols, 7)
 		put := func(row, from, to int, x float64) {
 			for c := from; c < to; c++ {
@@ -109,6 +117,10 @@ func softmaxSpecials[T kernels.NetFloat](k *kit, scale, large, largest float64) 
 		put(4, 0, l.cols-1, -inf)
 		put(5, 0, l.cols, large)
 		put(6, 0, l.cols/2, -largest)
+		put(7, 0, 8, -inf) // a NaN that no number precedes
+		put(7, 3, 4, nan)
+		put(8, 0, l.cols, -inf)
+		put(8, l.cols-1, l.cols, nan)
 		s := sheetOf[T](k, l, v)
 		k.run(kernels.Softmax(s.device, s.device, float32(scale)))
 		softmaxed(k, s, scale, s.read())

@@ -13,7 +13,7 @@ type columns struct{ weight, bias uint64 }
 func (c columns) present() bool { return c.weight|c.bias != 0 }
 
 // bundled is a row of a bundle: up to 32 rows that follow each other without gaps. A warp copies a bundle to shared
-// memory. One, two or four of its lanes compute each row there. Then the warp copies the results to the destination. Almost all
+// memory. One or four of its lanes compute each row there. Then the warp copies the results to the destination. Almost all
 // accesses to global memory are packs, although few rows begin at a multiple of 16 bytes.
 //
 // A lane visits 8 elements at a time, from the word with the first element on. The first and the last 8 may
@@ -50,7 +50,7 @@ func OperandsSize(cols uint64) uint64 { return 2 * 4 * operandsOf(cols) }
 func operandsOf(cols uint64) uint64 { return (columnsBefore + cols + 7 + 3) &^ 3 }
 
 // bundles calls the function do for the rows of the calling thread, one in each bundle. A thread may have no
-// row in the last one. BlockDimX is the number of lanes for a row, 1, 2 or 4. Each warp of the launch must have dynamic
+// row in the last one. BlockDimX is the number of lanes for a row, 1 or 4. Each warp of the launch must have dynamic
 // shared memory for a bundle, and the block for the operands.
 func bundles(t gpu.Thread, c columns, dst, src, rows, cols, dstPitch, srcPitch uint64, of Half, do func(r *bundled)) {
 	half := of & 3
@@ -104,7 +104,7 @@ func (r *bundled) copyColumns(cols uint32) {
 	shared := gpu.DynamicShared[float32](t)[r.operands-columnsBefore:]
 	for i := uint32(t.ThreadY())*size + uint32(t.ThreadX()); i < r.distance; i += size * uint32(t.BlockDimY()) {
 		asIs()
-		w, b := float32(1), float32(0)
+		w, b := float32(1), math.Float32frombits(1<<31) // so that -0 stays -0
 		if column := i - columnsBefore; column < cols {
 			if r.columns.weight != 0 {
 				w = r.half.at(r.columns.weight + uint64(column)<<log)

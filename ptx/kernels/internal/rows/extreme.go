@@ -31,7 +31,7 @@ const (
 )
 
 // Extremes finds the largest element of each row, or the smallest, and stores it or its index: see kernels.MaxRows and
-// kernels.ArgmaxRows. Elements of several types share a kernel and its loop over packs.
+// kernels.ArgmaxRows. Elements of several types share PTX and its loop over packs.
 //
 // The smallest element is found as the largest of elements with the opposite sign. The opposite of an
 // integer has all bits inverted.

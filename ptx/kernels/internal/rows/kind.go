@@ -23,7 +23,7 @@ func (h Half) set(address uint64, v float32) {
 	if h == F32 {
 		*value[float32](address) = v
 	} else {
-		*value[uint16](address) = roundTo[uint16](h, v)
+		*value[uint16](address) = h.round(v)
 	}
 }
 
@@ -79,12 +79,12 @@ func (h Half) packed(pairs bool, v *eight) (w pack) {
 		x := *v
 		//gpu:unroll 1
 		for range uint32(len(w)) {
-			w = pack{w[1], w[2], w[3], uint32(roundTo[uint16](BF16, x[4])) | uint32(roundTo[uint16](BF16, x[0]))<<16}
+			w = pack{w[1], w[2], w[3], uint32(BF16.round(x[4])) | uint32(BF16.round(x[0]))<<16}
 			x = eight{x[1], x[2], x[3], x[3], x[5], x[6], x[7], x[7]}
 		}
 	default:
 		for i := range w {
-			w[i] = uint32(roundTo[uint16](F16, v[i+4])) | uint32(roundTo[uint16](F16, v[i]))<<16
+			w[i] = uint32(F16.round(v[i+4])) | uint32(F16.round(v[i]))<<16
 		}
 	}
 	return w

@@ -47,17 +47,6 @@ func Size[T Element]() int {
 	return 8
 }
 
-// shift returns the binary logarithm of the size.
-func shift[T Element]() int {
-	switch Size[T]() {
-	case 2:
-		return 1
-	case 4:
-		return 2
-	}
-	return 3
-}
-
 // pack holds the 16 bytes of a pack.
 type pack [4]uint32
 
@@ -98,15 +87,12 @@ func halfOf(h Half, bits uint16) float32 {
 	return num.F16FromBits(bits).Float32()
 }
 
-// roundTo rounds v to the type of the elements.
-func roundTo[T Float](h Half, v float32) T {
-	switch {
-	case Size[T]() == 4:
-		return T(v)
-	case h == BF16:
-		return T(num.ToBF16(v).Bits())
+// round rounds v to an element of 16 bits.
+func (h Half) round(v float32) uint16 {
+	if h == BF16 {
+		return num.ToBF16(v).Bits()
 	}
-	return T(num.ToF16(v).Bits())
+	return num.ToF16(v).Bits()
 }
 
 // floats returns the elements of a pack, of which there are 16/Size[T]().

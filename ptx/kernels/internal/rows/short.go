@@ -75,8 +75,8 @@ func (h Half) halves(v *eight) (w pack) {
 type mask func(v *eight, none float32)
 
 // RMS is a bit of the last argument of norms. With it, they are RMS norms, and otherwise layer norms. Odd is a bit of the
-// last argument of kernels of short rows. With it, rows have another length than packs of 16 bytes, and the driver's compiler
-// removes the code for those.
+// last argument of kernels of short rows, for rows whose length is not a multiple of 16 bytes. With it, the driver's compiler
+// removes the code for rows that consist of packs. Without it, rows can have any length.
 const (
 	RMS Half = 4
 	Odd Half = 8

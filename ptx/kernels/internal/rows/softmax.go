@@ -26,17 +26,17 @@ func SoftmaxInClusters(t gpu.Thread, dst, src, rows, cols, dstPitch, srcPitch ui
 // A powerSum is a sum of powers of 2, each divided by the power of an anchor.
 type powerSum struct {
 	anchor, sum float32
-	begun       bool // whether there is an element, to which the anchor has moved
+	begun       bool // whether the anchor has moved to an element
 }
 
 // add adds the powers of differences of exponents to the anchor, which are computed again after each move of the anchor. If
 // the sum of the powers is small, no difference is above slack. This takes fewer instructions than the largest difference.
 func (a *powerSum) add(differences func() eight, sum, most func(d *eight) float32) {
-	for {
+	for ready := a.begun; ; ready = true {
 		asIs()
 		d := differences()
 		part := float32(0)
-		if a.begun {
+		if ready {
 			if part = sum(&d); part <= 1<<slack {
 				a.sum += part
 				return
@@ -44,12 +44,12 @@ func (a *powerSum) add(differences func() eight, sum, most func(d *eight) float3
 		}
 		m := most(&d)
 		next := a.anchor + m
-		if a.begun && (!(m > slack) || next == a.anchor) {
+		if ready && (!(m > slack) || next == a.anchor) {
 			a.sum += part
 			return
 		}
-		if m == -math32.Inf(1) { // there is still no element
-			return
+		if m == -math32.Inf(1) { // the sum of the powers is 0, or a NaN, which the maximum does not have
+			continue
 		}
 		if a.sum != 0 {
 			a.sum *= gpu.ApproxExp2FTZ(a.anchor - next)

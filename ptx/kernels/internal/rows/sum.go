@@ -40,11 +40,10 @@ func Sums(t gpu.Thread, r Reduction, half Half) {
 	})
 }
 
-// LongSums adds the elements of each row in 8 bytes. Integers and floats of one size share a kernel. A kernel for several
-// sizes would have too few registers to load four packs at once.
+// LongSums adds the elements of each row in 8 bytes. Integers and floats of one size share PTX.
 func LongSums[T int32 | int64](t gpu.Thread, r Reduction, of uint32) {
 	with := func(a, b int64) int64 { return added(a, b, of) }
-	reduce(t, r, uint32(shift[T]()), operator[int64]{
+	reduce(t, r, uint32(2+Size[T]()/8), operator[int64]{
 		find: func(p *span, s stride) (sum int64) {
 			step := s.step * 16
 			p.visit(s, func(w *[4]pack, _ uint64, _ *[4]uint32, left uint32) {

@@ -133,8 +133,8 @@ func replaced(kernel []byte, c Constant) ([]byte, error) {
 	}
 	load := []byte(", [" + strings.TrimSuffix(string(param), ",") + "];")
 	at := bytes.Index(kernel, load)
-	if at < 0 { // another kernel of the family uses it
-		return kernel, nil
+	if at < 0 {
+		return nil, errors.New("it is not loaded")
 	}
 	begin := bytes.LastIndexByte(kernel[:at], '\n') + 1
 	register, isLoad := bytes.CutPrefix(kernel[begin:at], []byte("\tld.param.b32 "))
