@@ -112,16 +112,21 @@ func (c *Context) embeddedOnce(name string, ptx []byte, load func() (*Module, er
 	if err := c.check(); err != nil {
 		return nil, fmt.Errorf("cannot load the %s: %w", name, err)
 	}
-	c.embedded.mu.Lock()
-	defer c.embedded.mu.Unlock()
 	text := embeddedText{name, unsafe.SliceData(ptx), len(ptx)}
-	if m := c.embedded.mods[text]; m != nil {
+	if m := c.embedded.find(text); m != nil {
+		return m, nil
+	}
+	c.embedded.loading.Lock()
+	defer c.embedded.loading.Unlock()
+	if m := c.embedded.find(text); m != nil { // another goroutine has loaded it
 		return m, nil
 	}
 	m, err := load()
 	if err != nil {
 		return nil, fmt.Errorf("cannot load the %s: %w", name, err)
 	}
+	c.embedded.mu.Lock()
+	defer c.embedded.mu.Unlock()
 	if c.embedded.mods == nil {
 		c.embedded.mods = make(map[embeddedText]*Module)
 	}

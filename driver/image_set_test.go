@@ -19,6 +19,7 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/driver/image"
+	"github.com/purecuda/cuda/internal/faulty"
 	"github.com/purecuda/cuda/internal/gputest"
 	"github.com/purecuda/cuda/internal/imagetest"
 	"github.com/purecuda/cuda/loader"
@@ -389,6 +390,42 @@ func TestEmbeddedModuleIsLoadedOnceForAContext(t *testing.T) {
 			t.Error("no code was loaded")
 		}
 	})
+}
+
+// While a goroutine waits for the driver to compile a module, others must be able to use those that are loaded.
+func TestEmbeddedModulesAreFoundDuringALoad(t *testing.T) {
+	lib := faulty.Wrap(emulator.New(emulator.Config{}))
+	c := gputest.Context(t, gputest.Driver(t, lib))
+	text := []byte(embeddedPTX)
+	m, err := c.Embedded("test code", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	loads := 0
+	lib.Before(func(symbol string) {
+		if !strings.HasPrefix(symbol, "cuModuleLoadData") {
+			return
+		}
+		loads++
+		found := make(chan *driver.Module)
+		go func() {
+			m, err := c.Embedded("test code", text)
+			if err != nil {
+				t.Error(err)
+			}
+			found <- m
+		}()
+		if got := <-found; got != m {
+			t.Errorf("got %v, want %v", got, m)
+		}
+	})
+	if _, err := c.Embedded("other code", []byte(embeddedPTX)); err != nil {
+		t.Fatal(err)
+	}
+	lib.Before(nil)
+	if loads != 1 {
+		t.Errorf("%d modules were loaded, want 1", loads)
+	}
 }
 
 // Of several variants, the context must load the one for the newest target that its device has. A

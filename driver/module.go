@@ -245,8 +245,16 @@ func (m *Module) check() error {
 
 // embedded holds the modules that Embedded loaded.
 type embedded struct {
-	mu   sync.Mutex
-	mods map[embeddedText]*Module
+	loading sync.Mutex   // is held during a load, so that no module is loaded twice
+	mu      sync.RWMutex // guards mods, and is not held during a load
+	mods    map[embeddedText]*Module
+}
+
+// find returns the module of a text, or nil.
+func (e *embedded) find(text embeddedText) *Module {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	return e.mods[text]
 }
 
 // embeddedText identifies embedded PTX by its name and address, because two packages may use the same
