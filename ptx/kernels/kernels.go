@@ -49,10 +49,12 @@ func reused(again []*driver.Launch) *driver.Launch {
 }
 
 func (m *maker) prepare(cfg *driver.LaunchConfig, args ...arg) (*driver.Launch, error) {
-	return m.prepareVariant(m.variant(args), cfg, args)
+	key := m.variant(args)
+	return m.prepareVariant(&key, cfg, args)
 }
 
-func (m *maker) prepareVariant(key variant.Key, cfg *driver.LaunchConfig, args []arg) (*driver.Launch, error) {
+// prepareVariant is prepare for another variant than that of the arguments alone.
+func (m *maker) prepareVariant(key *variant.Key, cfg *driver.LaunchConfig, args []arg) (*driver.Launch, error) {
 	code, err := m.source.Module(m.context, key)
 	if err != nil {
 		return nil, err

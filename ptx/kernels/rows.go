@@ -147,7 +147,8 @@ func (r *rowwise) prepare(args ...arg) (*driver.Launch, error) {
 	if kernel != r.kernel { // on old devices, threads read rows from memory and the cache
 		cfg.SharedMem = uint32(r.slots(d, cols, threads) * uint64(cfg.Block.X*cfg.Block.Y) * packBytes)
 	}
-	return m.prepareVariant(r.variant(&m, args), &cfg, args)
+	key := r.variant(&m, args)
+	return m.prepareVariant(&key, &cfg, args)
 }
 
 // variant returns the variant of a kernel. A kernel of newer has r.registers.
@@ -261,7 +262,8 @@ const clusterTurns = 16
 // the device has no room for a cluster.
 func (r *rowwise) prepareClusters(m *maker, d *device, args []arg) (*driver.Launch, error) {
 	cfg, turns := r.cluster(d)
-	l, err := m.prepareVariant(r.variant(m, args), &cfg, args)
+	key := r.variant(m, args)
+	l, err := m.prepareVariant(&key, &cfg, args)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/purecuda/cuda/driver"
 )
@@ -21,8 +22,15 @@ type Code struct {
 	Name string // for messages
 	PTX  *[]byte
 
-	mu    sync.RWMutex
-	texts map[Key][]byte
+	mu     sync.RWMutex
+	made   map[Key]*made
+	recent [16]atomic.Pointer[made] // by slot of the key. Looking a key up in the map takes longer.
+}
+
+// made is the text of a variant.
+type made struct {
+	key  Key
+	text []byte
 }
 
 // Key is a variant: a kernel and its constants. A name is in parts because joining them would allocate.
@@ -41,38 +49,54 @@ type Constant struct {
 	Value  uint32
 }
 
-// Module returns the code of a variant in a context. The first call loads it. The context unloads it when it is closed.
-func (c *Code) Module(in *driver.Context, key Key) (*driver.Module, error) {
-	text, err := c.text(key)
-	if err != nil {
-		return nil, err
+// slot returns the index in Code.recent.
+func (k *Key) slot() uint32 {
+	const table = uint32(len(Code{}.recent))
+	v := uint32(len(k.Kernel[1]))
+	for i := range k.Constants {
+		v = 3*v + k.Constants[i].Value
 	}
-	return in.Embedded(c.Name, text)
+	return v % table
 }
 
-// text returns the PTX of a variant. It is always the same slice, because a context recognizes what it has loaded by
+// Module returns the code of a variant in a context. The first call loads it. The context unloads it when it is closed.
+func (c *Code) Module(in *driver.Context, key *Key) (*driver.Module, error) {
+	recent := &c.recent[key.slot()]
+	m := recent.Load()
+	if m == nil || m.key != *key {
+		var err error
+		if m, err = c.variant(key); err != nil {
+			return nil, err
+		}
+		recent.Store(m)
+	}
+	return in.Embedded(c.Name, m.text)
+}
+
+// variant returns the text of a variant. It is always the same slice, because a context recognizes what it has loaded by
 // that.
-func (c *Code) text(key Key) ([]byte, error) {
+func (c *Code) variant(key *Key) (*made, error) {
 	c.mu.RLock()
-	text := c.texts[key]
+	m := c.made[*key]
 	c.mu.RUnlock()
-	if text != nil {
-		return text, nil
+	if m != nil {
+		return m, nil
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if text := c.texts[key]; text != nil {
-		return text, nil
+	if m := c.made[*key]; m != nil {
+		return m, nil
 	}
-	text, err := Text(*c.PTX, key)
+	text, err := Text(*c.PTX, *key)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", c.Name, err)
 	}
-	if c.texts == nil {
-		c.texts = make(map[Key][]byte)
+	if c.made == nil {
+		c.made = make(map[Key]*made)
 	}
-	c.texts[key] = text
-	return text, nil
+	m = &made{*key, text}
+	c.made[*key] = m
+	return m, nil
 }
 
 // Text returns PTX that go2ptx has written, without other kernels than that of the variant, and with its constants instead

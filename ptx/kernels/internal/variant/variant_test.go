@@ -204,7 +204,7 @@ func TestModuleIsLoadedOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range modules {
 		all.Go(func() {
-			m, err := code.Module(c, one)
+			m, err := code.Module(c, &one)
 			if err != nil {
 				t.Error(err)
 			}
@@ -217,14 +217,15 @@ func TestModuleIsLoadedOnce(t *testing.T) {
 			t.Fatal("a variant was loaded twice")
 		}
 	}
-	m, err := code.Module(c, other)
+	m, err := code.Module(c, &other)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if m == modules[0] {
 		t.Error("two variants are the same module")
 	}
-	if _, err := code.Module(c, key("third")); err == nil || err.Error() != "test: there is no kernel third" {
+	third := key("third")
+	if _, err := code.Module(c, &third); err == nil || err.Error() != "test: there is no kernel third" {
 		t.Errorf("got %v", err)
 	}
 }
