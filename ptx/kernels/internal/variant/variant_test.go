@@ -199,11 +199,11 @@ func TestModuleIsLoadedOnce(t *testing.T) {
 	c := cudatest.Device(t)
 	ptx := []byte(text)
 	code := &variant.Code{Name: "test", PTX: &ptx}
-	one, other := key("second", variant.Constant{Number: 1, Value: 1}), key("second", variant.Constant{Number: 1, Value: 2})
+	one := key("second", variant.Constant{Number: 1, Value: 1})
 	var modules [8]*driver.Module
-	var all sync.WaitGroup
+	var callers sync.WaitGroup
 	for i := range modules {
-		all.Go(func() {
+		callers.Go(func() {
 			m, err := code.Module(c, &one)
 			if err != nil {
 				t.Error(err)
@@ -211,18 +211,28 @@ func TestModuleIsLoadedOnce(t *testing.T) {
 			modules[i] = m
 		})
 	}
-	all.Wait()
+	callers.Wait()
 	for _, m := range modules {
 		if m != modules[0] {
 			t.Fatal("a variant was loaded twice")
 		}
 	}
-	m, err := code.Module(c, &other)
-	if err != nil {
-		t.Fatal(err)
+	all := map[*driver.Module]uint32{modules[0]: 1}
+	for range 2 {
+		for value := range uint32(40) { // more than there are places for recent variants
+			k := key("second", variant.Constant{Number: 1, Value: value})
+			m, err := code.Module(c, &k)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if old, found := all[m]; found && old != value {
+				t.Errorf("the variants for %d and %d are the same module", old, value)
+			}
+			all[m] = value
+		}
 	}
-	if m == modules[0] {
-		t.Error("two variants are the same module")
+	if len(all) != 40 {
+		t.Errorf("40 variants are %d modules", len(all))
 	}
 	third := key("third")
 	if _, err := code.Module(c, &third); err == nil || err.Error() != "test: there is no kernel third" {
