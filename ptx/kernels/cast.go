@@ -27,13 +27,9 @@ func Cast[D, S Element](dst driver.MemoryOf[D], src driver.MemoryOf[S], again ..
 	c := castOf[D, S]()
 	m := maker{&kinds.Code, to.mem.Context(), c.kernel, reused(again)}
 	args := [5]arg{out(&to), in(&from), u64(to.n), constant(c.to), constant(c.from)}
-	count := len(args)
+	count, often := len(args), several
 	if c.copies {
-		count = 4
-	}
-	often := several
-	if c.copies {
-		often = once
+		count, often = 4, once
 	}
 	l, err := m.elementwise(often, to.n, c.each, args[:count]...)
 	if err != nil {

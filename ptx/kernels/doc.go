@@ -50,17 +50,18 @@
 //
 // # Lifetimes
 //
-// A context loads the code of a kernel when it creates the first operation that uses it,
-// even during a capture. The driver compiles the code for the element types of the operation and for
-// what it computes, if these share PTX, and keeps the result for later processes. Closing the context unloads the code.
-// Operations need not be closed.
+// A context loads the code of a kernel when it creates the first operation that uses it, even during a
+// capture. The driver compiles the code for the element types of the operation and for what it
+// computes, and keeps the result for later processes. Closing the context unloads the code. Operations
+// need not be closed.
 //
 // # Reusing an operation
 //
 // Each function accepts, as its last argument, an operation that is no longer needed. If that
-// operation launches the same kernel in the same context, compiled for the same types and the same computation, and the
-// same operands are nil, the function sets its operands, numbers and grid, and returns it. Otherwise, or if the argument is nil, the function creates a new
-// operation. A loop therefore needs one variable, and allocates nothing after its first iteration:
+// operation launches the same kernel in the same context, compiled for the same types and the same
+// computation, and the same operands are nil, the function sets its operands, numbers and grid, and
+// returns it. Otherwise, or if the argument is nil, the function creates a new operation. A loop
+// therefore needs one variable, and allocates nothing after its first iteration:
 //
 //	var op *driver.Launch
 //	for _, batch := range batches {

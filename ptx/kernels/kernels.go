@@ -53,7 +53,7 @@ func (m *maker) prepare(cfg *driver.LaunchConfig, args ...arg) (*driver.Launch, 
 	return m.prepareVariant(&key, cfg, args)
 }
 
-// prepareVariant is prepare for another variant than that of the arguments alone.
+// prepareVariant is like prepare. The caller has chosen the variant.
 func (m *maker) prepareVariant(key *variant.Key, cfg *driver.LaunchConfig, args []arg) (*driver.Launch, error) {
 	code, err := m.source.Module(m.context, key)
 	if err != nil {

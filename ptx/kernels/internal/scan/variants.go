@@ -2,5 +2,5 @@ package scan
 
 import "github.com/purecuda/cuda/ptx/kernels/internal/variant"
 
-// Code is the source of variants of the kernels.
+// Code is what package kernels loads: each kernel alone, compiled for its types. Module loads the whole file.
 var Code = variant.Code{Name: "scan_gpu.ptx of package scan", PTX: &gpuPTX}

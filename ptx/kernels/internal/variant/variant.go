@@ -16,8 +16,8 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// Code is the PTX of a family of kernels. A variable of this type must be initialized without a function call. Otherwise,
-// the linker would keep it, and the PTX, in every program.
+// Code is the PTX of a family of kernels. A variable of this type must be initialized without a function call. A call would
+// be in every program that imports the family, and so would the PTX.
 type Code struct {
 	Name string // for messages
 	PTX  *[]byte
