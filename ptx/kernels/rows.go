@@ -160,19 +160,21 @@ func (r *rowwise) variant(m *maker, args []arg) variant.Key {
 	return key
 }
 
-// A bundle is up to 32 short rows that follow each other. One warp computes it, of the bundleWarps in a block: see
+// A bundle is up to 64 short rows that follow each other. One warp computes it, of the bundleWarps in a block: see
 // package rows. Longer rows have few single elements. For fewer rows, more threads are faster.
 const (
 	bundleWarps = 4
 	mostBundled = 512 // bytes of a row
+	mostOfTwo   = 64  // bytes of a row of which a lane has two. With one, a bundle would be too small.
+	mostOfF32   = 256 // bytes of a row of packs, with elements of 4 bytes
 	bundledRows = 256 // minimum for each multiprocessor
 )
 
-// suitsBundles reports whether there are many short rows without gaps. Rows that consist of packs suit bundles only if their
-// elements have at most 2 bytes, and other rows always do.
+// suitsBundles reports whether there are many short rows without gaps. Rows of packs must be aligned. With elements of 4
+// bytes, they must have an even number of packs, because a lane visits 8 elements at a time.
 func (r *rowwise) suitsBundles(d *device) bool {
 	row := uint64(r.dst.cols) * uint64(r.dst.size)
-	if row%packBytes == 0 && (r.dst.size > 2 || r.dst.addr%packBytes != 0) {
+	if row%packBytes == 0 && (r.dst.addr%packBytes != 0 || r.dst.size == 4 && (row%(2*packBytes) != 0 || row > mostOfF32)) {
 		return false
 	}
 	return row <= mostBundled && r.dst.pitch == r.dst.cols && r.src.pitch == r.src.cols &&
@@ -185,13 +187,17 @@ func (r *rowwise) bundles() driver.LaunchConfig {
 	if row > mostBundled/2 {
 		lanes = 4
 	}
-	each, shared := bundleWarps*warp/lanes, uint32(bundleWarps*rowkernels.BundleSize(row, uint64(lanes)))
+	of := warp / lanes
+	if row <= mostOfTwo {
+		of *= 2
+	}
+	each, shared := bundleWarps*of, uint32(bundleWarps*rowkernels.BundleSize(row, uint64(of)))
 	if r.columns {
 		shared += uint32(rowkernels.OperandsSize(uint64(r.dst.cols)))
 	}
 	return driver.LaunchConfig{
 		Grid:      driver.D1(min((r.dst.rows+each-1)/each, mostBlocks)),
-		Block:     driver.D2(lanes, each),
+		Block:     driver.D2(lanes, bundleWarps*warp/lanes),
 		SharedMem: shared,
 	}
 }

@@ -36,7 +36,7 @@ func onManyShortRows(t *testing.T, test func(k *kit, rows int)) {
 // do not consist of packs may begin at any address.
 func TestShortRowsOfAnyLength(t *testing.T) {
 	onManyShortRows(t, func(k *kit, rows int) {
-		shortRows[float32](k, rows, []int{1, 5, 31, 33, 63, 65, 127})
+		shortRows[float32](k, rows, []int{1, 5, 31, 33, 63, 65, 127, 8, 16, 24, 64})
 		shortRows[kernels.F16](k, rows, []int{1, 9, 31, 33, 63, 65, 100, 127, 255, 8, 16, 48, 64, 136, 256})
 		shortRows[kernels.BF16](k, rows, []int{6, 63, 100, 255, 32, 56, 192})
 	})
@@ -92,6 +92,7 @@ func (k *kit) short(op *driver.Launch, want bool) {
 func TestShortRowsWithChangedArguments(t *testing.T) {
 	onManyShortRows(t, func(k *kit, rows int) {
 		changedShortRows[float32](k, rows, 37)
+		changedShortRows[float32](k, rows, 64)
 		for _, cols := range []int{37, 64, 255, 256} { // rows of packs, and rows with several lanes
 			changedShortRows[kernels.F16](k, rows, cols)
 		}
@@ -114,6 +115,7 @@ func changedShortRows[T kernels.NetFloat](k *kit, rows, cols int) {
 		{layout{rows - 45, cols, 1, 0}, layout{rows - 45, cols, 0, 3}},
 		{layout{rows - 45, 32, 0, 5}, layout{rows - 45, 32, 0, 0}},
 		{layout{rows - 45, 31, 5, 3}, layout{rows - 45, 31, 1, 2}},
+		{layout{rows, 28, 0, 0}, layout{rows, 28, 0, 0}}, // an odd number of packs
 		{layout{3, 2, 1, 0}, layout{3, 2, 1, 0}},
 	} {
 		from, to := sheetOf[T](k, c.from, random(c.from.rows*c.from.cols, 43)), sheetOf[T](k, c.to, make([]float64, c.to.rows*c.to.cols))
@@ -159,8 +161,10 @@ func TestWhichRowsAreShort(t *testing.T) {
 			{rows, 63, 63, 5, 1, true},
 			{rows, 63, 63, 5, 2, false}, // another alignment
 			{rows - 1, 63, 63, 0, 0, false},
-			{rows, 64, 64, 0, 0, false},
+			{rows, 64, 64, 0, 0, true},
 			{rows, 64, 64, 1, 1, false},
+			{rows, 60, 60, 0, 0, false},
+			{rows, 72, 72, 0, 0, false},
 			{rows, 63, 64, 0, 0, false},
 			{rows, 127, 127, 0, 0, true},
 			{rows, 129, 129, 0, 0, false},

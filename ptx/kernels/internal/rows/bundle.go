@@ -12,13 +12,13 @@ type columns struct{ weight, bias uint64 }
 
 func (c columns) present() bool { return c.weight|c.bias != 0 }
 
-// bundled is a row of a bundle: up to 32 rows that follow each other without gaps. A warp copies a bundle to shared
-// memory. One or four of its lanes compute each row there. Then the warp copies the results to the destination. Almost all
+// bundled is a row of a bundle: up to 64 rows that follow each other without gaps. A warp copies a bundle to shared
+// memory. One or four of its lanes compute each row there, and some lanes compute two rows. Then the warp copies the results to the destination. Almost all
 // accesses to global memory are packs, although few rows begin at a multiple of 16 bytes.
 //
 // A lane visits 8 elements at a time, from the word with the first element on. The first and the last 8 may
-// contain elements of other rows. Rows of whole packs of 16 bytes, which are not float32, are accessed in packs. These
-// are exchanged within each 128 bytes, so that packs of a column are in different banks.
+// contain elements of other rows. Rows of whole 8 elements are accessed in packs of 16 bytes. These are exchanged within each
+// 128 bytes, so that packs of a column are in different banks.
 type bundled struct {
 	t        gpu.Thread
 	half     Half
@@ -32,13 +32,10 @@ type bundled struct {
 	complete uint32 // 8 elements are in the row if fewer than complete remain after them
 }
 
-// BundleSize returns the number of bytes of shared memory for each warp if "lanes" lanes have a row of a number of
-// bytes. The lane with the last row reads up to 28 bytes after it. The size is a multiple of 128, so that packs are
-// exchanged within a bundle.
-func BundleSize(row, lanes uint64) uint64 { return sizeOfBundle(gpu.WarpSize / lanes * row) }
-
-// sizeOfBundle returns the size for the bytes of all rows. They begin at any byte of a pack.
-func sizeOfBundle(all uint64) uint64 { return (all + (16 + 28) + 127) &^ 127 }
+// BundleSize returns the number of bytes of shared memory for a bundle of some rows of a number of bytes. The lane with
+// the last row reads up to 28 bytes after it. The rows begin at any byte of a pack. The size is a multiple of 128, so that
+// packs are exchanged within a bundle.
+func BundleSize(row, rows uint64) uint64 { return (rows*row + (16 + 28) + 127) &^ 127 }
 
 // columnsBefore is the number of columns before the first for which shared memory has operands, which are not used.
 const columnsBefore = 4
@@ -49,20 +46,26 @@ func OperandsSize(cols uint64) uint64 { return 2 * 4 * operandsOf(cols) }
 // operandsOf returns the number of words for an operand, a multiple of 4. There are up to 7 columns after the last.
 func operandsOf(cols uint64) uint64 { return (columnsBefore + cols + 7 + 3) &^ 3 }
 
-// bundles calls the function do for the rows of the calling thread, one in each bundle. A thread may have no
-// row in the last one. BlockDimX is the number of lanes for a row, 1 or 4. Each warp of the launch must have dynamic
-// shared memory for a bundle, and the block for the operands.
+// bundles calls the function do for the rows of the calling thread: two of each bundle if the launch has shared memory for
+// that, and otherwise one. A thread may have no row of the last bundle. BlockDimX is the number of lanes for a row, 1 or 4.
+// Each warp of the launch must have dynamic shared memory for a bundle, and the block for the operands.
 func bundles(t gpu.Thread, c columns, dst, src, rows, cols, dstPitch, srcPitch uint64, of Half, do func(r *bundled)) {
 	half := of & 3
 	log := half.log()
 	halved := uint32(t.BlockDimX()) / 2 // the logarithm of the number of lanes for a row
-	lane, warp, warps, each := uint32(t.Lane()), uint64(t.Warp()), uint64(t.BlockDimY())<<halved/gpu.WarpSize, uint64(gpu.WarpSize)>>halved
-	size := sizeOfBundle(each * cols << log)
-	needed := warps * size
+	lane, warp, warps := uint32(t.Lane()), uint64(t.Warp()), uint64(t.BlockDimY())<<halved/gpu.WarpSize
+	together := uint32(gpu.WarpSize) >> halved // number of rows at a time
+	room := uint64(len(gpu.DynamicShared[uint32](t))) * 4
 	if c.present() {
-		needed += OperandsSize(cols)
+		room -= min(OperandsSize(cols), room)
 	}
-	if needed > uint64(len(gpu.DynamicShared[uint32](t)))*4 {
+	each := uint64(2 * together)
+	size := BundleSize(cols<<log, each)
+	if warps*size > room {
+		each = uint64(together)
+		size = BundleSize(cols<<log, each)
+	}
+	if warps*size > room {
 		panic("the rows are longer than those that the launch was prepared for")
 	}
 	// The rows of a bundle are a multiple of 16 bytes, so all bundles begin at the same place after a multiple of 16.
@@ -71,7 +74,7 @@ func bundles(t gpu.Thread, c columns, dst, src, rows, cols, dstPitch, srcPitch u
 	at := start + number*uint32(cols)<<log
 	r := bundled{
 		t: t, half: half, columns: c, operands: uint32(warps*size)/4 + columnsBefore, distance: uint32(operandsOf(cols)),
-		aligned: half != F32 && of&Odd == 0 && (src|cols<<log)%16 == 0, word: at / 4, odd: int32(at % 4 / 2), complete: uint32(max(int32(cols)-7, 0)),
+		aligned: of&Odd == 0 && src%16 == 0 && cols%8 == 0, word: at / 4, odd: int32(at % 4 / 2), complete: uint32(max(int32(cols)-7, 0)),
 	}
 	r.copyColumns(uint32(cols))
 	for row := (uint64(t.BlockX())*warps + warp) * each; row < rows; row += uint64(t.GridDimX()) * warps * each {
@@ -82,11 +85,17 @@ func bundles(t gpu.Thread, c columns, dst, src, rows, cols, dstPitch, srcPitch u
 		t.CommitGroup()
 		t.WaitGroup(0)
 		t.SyncWarp()
-		r.length = 0
-		if number < count && cols != 0 {
-			r.length = int32(cols) + r.odd
+		first := r.word
+		for n := number; n < uint32(each); n += together {
+			asIs()
+			r.length = 0
+			if n < count && cols != 0 {
+				r.length = int32(cols) + r.odd
+			}
+			do(&r)
+			r.word += together * uint32(cols) << log / 4
 		}
-		do(&r)
+		r.word = first
 		t.SyncWarp()
 		b.at, b.pitch, b.whole = dst+row*dstPitch<<log, dstPitch, dstPitch == cols && (dst^src)%16 == 0
 		r.copy(&b, start, true)
@@ -170,11 +179,10 @@ func (r *bundled) copy(b *bundle, start uint32, back bool) {
 
 // copyOne copies an element to its place in shared memory, or back.
 func (r *bundled) copyOne(at uint64, place uint32, back bool) {
-	if r.half == F32 {
+	if place = r.placeOf(place); r.half == F32 {
 		copyEither(value[uint32](at), &gpu.DynamicShared[uint32](r.t)[place], back)
 		return
 	}
-	place = r.moved(place>>3)<<3 + place&7
 	copyEither(value[uint16](at), &gpu.DynamicShared[uint16](r.t)[place], back)
 }
 
@@ -189,9 +197,15 @@ func copyEither[T uint16 | uint32](at, place *T, back bool) {
 // moved returns the place of a pack. Aligned packs are exchanged.
 func (r *bundled) moved(k uint32) uint32 {
 	if r.aligned {
-		k ^= k / 8 % 8
+		k ^= (k/8 + k/64) % 8
 	}
 	return k
+}
+
+// placeOf is moved for an element.
+func (r *bundled) placeOf(place uint32) uint32 {
+	per := 4 - r.half.log() // the logarithm of the number of elements of a pack
+	return r.moved(place>>per)<<per + place&(1<<per-1)
 }
 
 func (r *bundled) pack(k uint32) *pack { return &gpu.DynamicShared[pack](r.t)[r.moved(k)] }
@@ -218,6 +232,9 @@ func (r *bundled) visit(do func(word uint32, left int32, v *eight)) {
 func (r *bundled) fetch(word uint32) (v eight) {
 	shared := gpu.DynamicShared[uint32](r.t)[word:]
 	if r.half == F32 {
+		if r.aligned {
+			return F32.floats(r.pack(word/4), r.pack(word/4+1))
+		}
 		for i := range v {
 			v[i] = math.Float32frombits(shared[i])
 			apart()
@@ -298,6 +315,13 @@ func (r *bundled) multiply(v *eight, column uint32) {
 // put stores those of 8 elements that are in the row.
 func (r *bundled) put(word uint32, left int32, v *eight) {
 	if r.half == F32 {
+		if r.aligned {
+			first, second := r.pack(word/4), r.pack(word/4+1)
+			for i := range first {
+				first[i], second[i] = math.Float32bits(v[i]), math.Float32bits(v[i+4])
+			}
+			return
+		}
 		o := r.only(left)
 		shared := gpu.DynamicShared[float32](r.t)[word:]
 		for i, x := range v {
@@ -343,8 +367,8 @@ func (r *bundled) sample() float32 {
 
 // shared returns the element at a place in shared memory, which counts elements.
 func (r *bundled) shared(place uint32) float32 {
-	if r.half == F32 {
+	if place = r.placeOf(place); r.half == F32 {
 		return gpu.DynamicShared[float32](r.t)[place]
 	}
-	return halfOf(r.half, gpu.DynamicShared[uint16](r.t)[r.moved(place>>3)<<3+place&7])
+	return halfOf(r.half, gpu.DynamicShared[uint16](r.t)[place])
 }
