@@ -11,7 +11,7 @@ import (
 // transpose sets dst[b][j][i] to src[b][i][j], for b < batches, i < rows and j < columns, and elements of 1, 2, 4
 // or 8 bytes.
 //
-//gpu:kernel block=256 minblocks=8
+//gpu:kernel block=256 minblocks=4
 func transpose(t gpu.Thread, dst, src, batches, rows, columns uint64, size uint32) {
 	each, side := uint64(size), uint64(pack.TileSide(int(size)))
 	across, down := (columns+side-1)/side, (rows+side-1)/side
