@@ -154,20 +154,13 @@ func (s *quantizedProduct) prepare(kind elements.Kind, again *driver.Launch) (*d
 		if m.source == quantizedSm80.source {
 			normed = u32(s.normed) // it is 0, and the kernel does not use it
 			blocks := (s.rows + quantizedsm80.Rows - 1) / quantizedsm80.Rows
-			// A multiprocessor has Resident warps, or one more, if each has columns, and if the blocks are few enough for
-			// that. More blocks have 8 warps each, which read longer parts of a row at a time. On sm_90, half as many
-			// warps are faster, because memory is read in a better order, and a block goes on with other rows, without a
-			// pause of its copies.
-			warps, resident := 4, quantizedsm80.Resident
-			if d.major >= 9 {
-				resident /= 2
-			}
-			for warps < quantizedsm80.MostWarps && (warps < 8 || 2*warps*blocks <= (resident+1)*int(n)) && 4*warps*quantizedsm80.Span <= s.cols {
+			// A multiprocessor gets Resident warps. Blocks of few warps are faster, unless there are too few blocks for Resident
+			// warps. Each warp needs columns. A block goes on with other rows, without a pause of its copies.
+			warps := 4
+			for warps < quantizedsm80.MostWarps && 2*warps*blocks <= quantizedsm80.Resident*int(n) && 4*warps*quantizedsm80.Span <= s.cols {
 				warps *= 2
 			}
-			if d.major >= 9 {
-				blocks = min(blocks, int(n)*resident/warps)
-			}
+			blocks = min(blocks, int(n)*quantizedsm80.Resident/warps)
 			cfg = driver.LaunchConfig{Grid: driver.D1(blocks), Block: driver.D1(warps * warp), SharedMem: uint32(warps * quantizedsm80.Shared)}
 		}
 	}
