@@ -144,17 +144,26 @@ const fewBlocks = 64
 // elementwise prepares a kernel for n elements. Each thread processes "each" elements at
 // a time, or fewer at both ends: see package pack.
 func (m *maker) elementwise(often turns, n, each uint64, args ...arg) (*driver.Launch, error) {
+	cfg, err := m.grid(often, n, each)
+	if err != nil {
+		return nil, err
+	}
+	return m.prepare(&cfg, args...)
+}
+
+// grid returns the launch of elementwise.
+func (m *maker) grid(often turns, n, each uint64) (driver.LaunchConfig, error) {
 	cfg := cover(n/each + 1)
 	if often > once {
 		d, err := deviceOf(m.context)
 		if err != nil {
-			return nil, err
+			return cfg, err
 		}
 		all := uint64(cfg.Grid.X)
 		part := (all + uint64(often) - 1) / uint64(often)
 		cfg.Grid.X = uint32(max(part, min(all, d.multiprocessors*fewBlocks)))
 	}
-	return m.prepare(&cfg, args...)
+	return cfg, nil
 }
 
 // pack returns the number of elements of a given size in one 16-byte access.

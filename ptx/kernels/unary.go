@@ -101,7 +101,11 @@ func unary[T Float](name string, f uint32, again []*driver.Launch, dst, src driv
 		of = &library.Code
 	}
 	m := maker{of, d.mem.Context(), kernelName{"unary_", class}, reused(again)}
-	l, err := m.elementwise(several, d.n, pack(d.size), out(&d), u64(d.n), in(&s), constant(f|functions.Of(kind)))
+	often := once
+	if f == functions.GELU || class == "f64" { // has many instructions
+		often = several
+	}
+	l, err := m.elementwise(often, d.n, pack(d.size), out(&d), u64(d.n), in(&s), constant(f|functions.Of(kind)))
 	if err != nil {
 		return nil, opError(name, err)
 	}
