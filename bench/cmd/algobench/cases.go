@@ -175,7 +175,7 @@ func cases(small bool) []benchmark {
 	}
 	add(func(m *memory) []driver.Op { return gemm(m, odd-1, odd, odd+1) }, "gemm f32 4094 x 4095 x 4096")
 	for _, bits := range []int{4, 8} {
-		for _, s := range [][2]int{{4096, 4096}, {4096, 14336}, {16384, 16384}} {
+		for _, s := range [][2]int{{4096, 4096}, {4096, 14336}, {16384, 16384}, {16384, 53248}} {
 			rows, cols := s[0], s[1]
 			if small {
 				rows, cols = rows>>8, cols>>4
