@@ -39,8 +39,8 @@ type Quantized[T NetFloat] struct {
 // multiples of 128 and x begins at a multiple of 16 bytes. They add the products of 128 columns before those are
 // multiplied by the scale.
 //
-// Arguments: 0 y, 1 the integers, 2 the scales, 3 x, and eight more, which must not be changed. It reads
-// all but y, which it writes.
+// Arguments: 0 y, 1 the integers, 2 the scales, 3 x, and eight more, which must not be changed. Other integers begin at a
+// multiple of 16 bytes, too, and so does another x if the first one does. It reads all but y, which it writes.
 func GemvQuantized[T NetFloat](y driver.MemoryOf[T], a Quantized[T], x driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	l, err := gemvQuantized(y, a, x, operand{none: true}, 0, 0, reused(again))
 	if err != nil {
@@ -154,8 +154,8 @@ func (s *quantizedProduct) prepare(kind elements.Kind, again *driver.Launch) (*d
 		if m.source == quantizedSm80.source {
 			normed = u32(s.normed) // it is 0, and the kernel does not use it
 			blocks := (s.rows + quantizedsm80.Rows - 1) / quantizedsm80.Rows
-			// A multiprocessor gets Resident warps. Blocks of few warps are faster, unless there are too few blocks for Resident
-			// warps. Each warp needs columns. A block goes on with other rows, without a pause of its copies.
+			// A multiprocessor gets at most Resident warps. Blocks of 4 are faster, unless there are too few blocks for Resident
+			// warps. More than 4 all need columns. A block goes on with other rows, without a pause of its copies.
 			warps := 4
 			for warps < quantizedsm80.MostWarps && 2*warps*blocks <= quantizedsm80.Resident*int(n) && 4*warps*quantizedsm80.Span <= s.cols {
 				warps *= 2

@@ -25,7 +25,7 @@ type NetFloat interface {
 // From compute capability 9.0 on, which has clusters of blocks, rows of up to about 460,000 elements, or 920,000
 // elements of 16 bits, are read once. Other rows are read twice. If each row of dst has the same
 // alignment as that of src, modulo 16 bytes, rows of any length are read and written in packs of 16
-// bytes. From compute capability 9.0 on, a warp copies up to 32 short rows together if they have no gaps. Rows have
+// bytes. From compute capability 9.0 on, a warp copies up to 64 short rows together if they have no gaps. Rows have
 // fewer than 2^32 elements.
 //
 // Arguments: 0 dst, 1 src, 2 rows, 3 columns, 4 pitch of dst, 5 pitch of src (all

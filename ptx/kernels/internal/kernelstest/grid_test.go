@@ -75,6 +75,7 @@ func TestThreadsHaveSeveralTurnsIfThereIsMuchWork(t *testing.T) {
 				{"fill", k.made(kernels.Fill(a, 7)), parts + 1}, // with a block for elements before the first pack
 				{"copy", k.made(kernels.Cast(a, b)), parts + 1},
 				{"gelu", k.made(kernels.GELU(a, b)), several},
+				{"exp", k.made(kernels.Exp(a, b)), parts + 1},
 				{"gather", k.made(kernels.Gather(a, b, index, 4)), several},
 				{"cast to float64", k.made(kernels.Cast(wide, a.View(0, n/2))), several},                              // a thread has two elements
 				{"strided copy", k.made(kernels.StridedCopy(a, rows, b, rows, []int{parts, block})), (parts+3)/4 + 1}, // four units of 16 bytes

@@ -71,7 +71,7 @@ func TestBlocksThatMultiplySeveralGroupsOfRows(t *testing.T) {
 	}
 }
 
-// A multiprocessor gets 16 warps: in blocks of 4 if there are so many blocks, and otherwise in larger ones.
+// A multiprocessor gets at most 16 warps: in blocks of 4 if there are so many blocks, and otherwise in larger ones.
 func TestBlocksOfLargeQuantizedMatrices(t *testing.T) {
 	on(t, func(k *kit, capability [2]int) {
 		if capability[0] < 8 {

@@ -16,14 +16,14 @@ import (
 
 //go:generate go run github.com/purecuda/cuda/ptx/cmd/go2ptx -nobounds -module -target sm_80
 
-// A block computes several times Rows rows. Its warps take stages of two spans of columns by turns. A lane has 32 columns of
-// a span in two rows. It copies those of its next stage to shared memory while it computes. So many bytes are in flight
+// A block computes Rows rows at a time, and goes on with others if the grid is small. Its warps take stages of two spans of
+// columns by turns. A lane has 32 columns of a span in two rows. It copies those of its next stage to shared memory while it computes. So many bytes are in flight
 // at any time, without registers for them.
 const (
 	Rows      = 16
 	Span      = 128
 	MostWarps = 16
-	Resident  = 16                   // number of warps for a multiprocessor, which has registers for a few more
+	Resident  = 16                   // most warps of a multiprocessor, which has registers for a few more
 	Shared    = (2*stage + ofX) * 16 // bytes of dynamic shared memory for a warp
 
 	// Numbers of vectors of 16 bytes. Two stages of weights are followed by the elements of x for one.
@@ -54,7 +54,7 @@ func Int4(t gpu.Thread, y, a, scales, x uint64, rows, cols, group, logSplit uint
 	}
 	aim(first)
 
-	// A lane has two scales for each row: those of the two spans. If they are one, or are in an aligned word, it loads them
+	// A lane has two scales for each row: those of the two spans. If they are the same, or are in an aligned word, it loads them
 	// at once. Otherwise, it must wait for two loads to combine them.
 	paired := groupSpans == 1 && (uint32(scales)/2|spans)%2 == 0
 	shift := uint32(16) // from the scale of the first span to that of the second
@@ -153,7 +153,7 @@ func Int4(t gpu.Thread, y, a, scales, x uint64, rows, cols, group, logSplit uint
 	// The scales and the part of x of the stage that was copied last.
 	var s [2]uint32
 	var v [4]uint32
-	// A block computes several times Rows rows. The first stage of the next rows is copied while the last one of
+	// A block may go on with other rows. The first stage of the next rows is copied while the last one of
 	// the rows before is multiplied and their sums are added, so that copies never pause. A warp of a few columns can
 	// have an empty stage.
 	parts := gpu.Shared[[2][MostWarps][Rows]float32](t) // a warp writes sums while others may still read those before

@@ -13,19 +13,20 @@ type columns struct{ weight, bias uint64 }
 func (c columns) present() bool { return c.weight|c.bias != 0 }
 
 // bundled is a row of a bundle: up to 64 rows that follow each other without gaps. A warp copies a bundle to shared
-// memory. One or four of its lanes compute each row there, and some lanes compute two rows. Then the warp copies the results to the destination. Almost all
-// accesses to global memory are packs, although few rows begin at a multiple of 16 bytes.
+// memory. One or four of its lanes compute each row there. If the rows are short, each lane has two, one after the other.
+// Then the warp copies the results to the destination. Almost all accesses to global memory are packs, although few rows
+// begin at a multiple of 16 bytes.
 //
 // A lane visits 8 elements at a time, from the word with the first element on. The first and the last 8 may
 // contain elements of other rows. Rows of whole 8 elements are accessed in packs of 16 bytes. These are exchanged within each
-// 128 bytes, so that packs of a column are in different banks.
+// 128 bytes: packs of a column are then in different banks if a power of two of them is a row.
 type bundled struct {
 	t        gpu.Thread
 	half     Half
 	columns  columns
 	operands uint32 // number of the word of the operands of the first column
 	distance uint32 // from the word of the weight to that of the bias of a column
-	aligned  bool   // whether 8 elements are a pack
+	aligned  bool   // whether each 8 elements from the first on are whole packs
 	word     uint32 // number of the first word
 	odd      int32  // number of elements of the first word before the row
 	length   int32  // number of elements of the row and before it
@@ -47,7 +48,7 @@ func OperandsSize(cols uint64) uint64 { return 2 * 4 * operandsOf(cols) }
 func operandsOf(cols uint64) uint64 { return (columnsBefore + cols + 7 + 3) &^ 3 }
 
 // bundles calls the function do for the rows of the calling thread: two of each bundle if the launch has shared memory for
-// that, and otherwise one. A thread may have no row of the last bundle. BlockDimX is the number of lanes for a row, 1 or 4.
+// that, and otherwise one. A thread may have fewer rows of the last bundle. BlockDimX is the number of lanes for a row, 1 or 4.
 // Each warp of the launch must have dynamic shared memory for a bundle, and the block for the operands.
 func bundles(t gpu.Thread, c columns, dst, src, rows, cols, dstPitch, srcPitch uint64, of Half, do func(r *bundled)) {
 	half := of & 3
