@@ -178,7 +178,7 @@ func (r *rowwise) suitsBundles(d *device) bool {
 		return false
 	}
 	return row <= mostBundled && r.dst.pitch == r.dst.cols && r.src.pitch == r.src.cols &&
-		(r.dst.addr^r.src.addr)%16 == 0 && uint64(r.dst.rows) >= bundledRows*d.multiprocessors
+		(r.dst.addr^r.src.addr)%packBytes == 0 && uint64(r.dst.rows) >= bundledRows*d.multiprocessors
 }
 
 func (r *rowwise) bundles() driver.LaunchConfig {

@@ -14,12 +14,12 @@ func (c columns) present() bool { return c.weight|c.bias != 0 }
 
 // bundled is a row of a bundle: up to 64 rows that follow each other without gaps. A warp copies a bundle to shared
 // memory. One or four of its lanes compute each row there. If the rows are short, each lane has two, one after the other.
-// Then the warp copies the results to the destination. Almost all accesses to global memory are packs, although few rows
-// begin at a multiple of 16 bytes.
+// Then the warp copies the results. Almost all accesses to global memory are packs, although few rows begin where a pack does.
 //
 // A lane visits 8 elements at a time, from the word with the first element on. The first and the last 8 may
-// contain elements of other rows. Rows of whole 8 elements are accessed in packs of 16 bytes. These are exchanged within each
-// 128 bytes: packs of a column are then in different banks if a power of two of them is a row.
+// contain elements of other rows. Aligned rows of a multiple of 8 elements are accessed in packs of 16 bytes. These are
+// exchanged within each 128 bytes. If the number of packs of a row is a power of two, those of a column are then in
+// different banks.
 type bundled struct {
 	t        gpu.Thread
 	half     Half
